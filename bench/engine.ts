@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ownEngine, type StoryEngine } from '../examples/demo/engine';
 import { readConfig, SETTING_NAMES } from '../src/settings/config';
-import { makeKeyring } from '../src/database/keys/keyring';
+import { makeKeyring } from '../src/database/keyring/keyring';
 import type { BucketRate } from '../src/database/call/rate-limit';
 import { poll } from '../src/process/poll';
 import type * as Start from '../src/start/engine';

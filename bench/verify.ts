@@ -4,7 +4,6 @@ import { z } from 'zod';
 import { runCommand, say, type Stops } from '../scripts/command';
 import { onDatabase } from '../src/database/pool/one-connection';
 import { openDatabase, type Database } from '../src/database/pool/connection';
-import { readKeyring, type Keyring } from '../src/database/keys/keyring';
 import { compareBooks, provenKeys, verify } from '../src/database/verify/verify-books';
 import { chainBooks } from '../test/support/books';
 import { charge } from '../test/support/settled';
@@ -56,9 +55,9 @@ async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
 }
 
 async function compare(server: Server): Promise<boolean> {
-  const db = openDatabase(server.databaseUrl, 2);
+  const db = openDatabase(server.databaseUrl, 2, server.facts);
   try {
-    const keys = await provenKeys(db, readKeyring(server.keyring));
+    const keys = await provenKeys(db);
     let [last, since, rss] = ['', performance.now(), 0];
     const told = () => last && say(`  ${last}: ${((performance.now() - since) / 1000).toFixed(1)} s`);
     const pages = compareBooks({ db, keys, timeZone: 'Africa/Lagos' }, { from: null, to: null });
@@ -80,10 +79,9 @@ async function compare(server: Server): Promise<boolean> {
 }
 
 async function generate(server: Server): Promise<void> {
-  const db = openDatabase(server.databaseUrl, 2);
-  const ring = readKeyring(server.keyring);
+  const db = openDatabase(server.databaseUrl, 2, server.facts);
   try {
-    const { id } = await charge(db, ring, await standingApproval(db, ring));
+    const { id } = await charge(db, await standingApproval(db));
     await onDatabase(server.superuserUrl, async (client) => {
       // No triggers: what they would write is written here.
       await client.query(`SET session_replication_role = replica; SET timezone = 'UTC'`);
@@ -96,14 +94,14 @@ async function generate(server: Server): Promise<void> {
       await client.query(BALANCES);
       await client.query('VACUUM (ANALYZE)');
     });
-    await timed('chained', () => chain(server, db, ring));
+    await timed('chained', () => chain(server, db));
   } finally {
     await db.destroy();
   }
 }
 
-async function chain(server: Server, db: Database, ring: Keyring): Promise<void> {
-  await chainBooks(db, ring);
+async function chain(server: Server, db: Database): Promise<void> {
+  await chainBooks(db);
   await onDatabase(server.superuserUrl, (client) => client.query('VACUUM (ANALYZE)'));
 }
 

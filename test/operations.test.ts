@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
-import { readKeyring } from '../src/database/keys/keyring';
+import { readKeyring } from '../src/database/keyring/keyring';
 import { openDatabase } from '../src/database/pool/connection';
 import { runAssent } from './support/cli';
 import { blocksRunBy, type CodeBlock } from './support/code-blocks';
@@ -9,6 +9,7 @@ import { asOwner } from './support/database';
 import { eventually, startEngine, type TestEngine } from './support/engine';
 import { createProductionDatabase, PRODUCTION, type ProductionDatabase } from './support/production-database';
 import { servers } from './support/servers';
+import { engineFacts } from './support/keyring';
 
 /**
  * The commands of docs/operations.md, and of docs/going-live.md, beside an engine of production.
@@ -41,7 +42,7 @@ beforeAll(async () => {
       `REVOKE ALL ON DATABASE ${made} FROM PUBLIC; GRANT CONNECT ON DATABASE ${made} TO ${name}_login`,
     );
   }
-  const db = openDatabase(production.url, 2);
+  const db = openDatabase(production.url, 2, engineFacts);
   const drop = async () => {
     await db.destroy();
     for (const copy of COPIES) await asOwner(await adminUrl(), `DROP DATABASE ${name}_${copy}`);

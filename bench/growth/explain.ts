@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { Client } from 'pg';
-import type { Database, Transaction } from '../../src/database/pool/connection';
+import type { Database, Transaction, EngineFacts } from '../../src/database/pool/connection';
 import { STATEMENTS } from '../../src/database/pool/statement';
 
 /** One statement's plan, as it ran. */
@@ -46,9 +46,10 @@ export class Explainer {
   private constructor(
     private readonly client: Client,
     private readonly large: Set<string>,
+    private readonly facts: EngineFacts,
   ) {}
 
-  static async open(url: string): Promise<Explainer> {
+  static async open(url: string, facts: EngineFacts): Promise<Explainer> {
     const client = new Client({
       connectionString: url,
       // As `openDatabase` does: a prepared statement has one plan for all values.
@@ -59,7 +60,7 @@ export class Explainer {
       `SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND reltuples > $1`,
       [LARGE_ROWS],
     );
-    const explainer = new Explainer(client, new Set(found.rows.map(({ name }) => name)));
+    const explainer = new Explainer(client, new Set(found.rows.map(({ name }) => name)), facts);
     client.on('notice', ({ message = '' }) => {
       const at = message.indexOf('plan:\n');
       if (at >= 0) explainer.take(JSON.parse(message.slice(at + 6)) as { 'Query Text': string; Plan: Node });
@@ -91,8 +92,10 @@ export class Explainer {
       ]);
       return result;
     };
+    const { facts } = this;
     return {
       ...STATEMENTS,
+      ...facts,
       // Here nobody waits.
       until: () => this.database(),
       on: () => this.database(),
@@ -100,7 +103,13 @@ export class Explainer {
       async transaction(work) {
         await query('BEGIN');
         try {
-          const result = await work({ ...STATEMENTS, isTransaction: true, commitId: randomUUID(), query });
+          const result = await work({
+            ...STATEMENTS,
+            ...facts,
+            isTransaction: true,
+            commitId: randomUUID(),
+            query,
+          });
           await query('COMMIT');
           return result;
         } catch (error) {
@@ -161,6 +170,8 @@ export async function undone(db: Database, work: (db: Database) => Promise<void>
 function asDatabase(trx: Transaction): Database {
   return {
     ...STATEMENTS,
+    keyring: trx.keyring,
+    timeZone: trx.timeZone,
     until: () => asDatabase(trx),
     on: () => asDatabase(trx),
     query: (text, values, plan) => trx.query(text, values, plan),

@@ -2,7 +2,6 @@ import type { Client } from 'pg';
 import { onDatabase } from '../../src/database/pool/one-connection';
 import { openDatabase } from '../../src/database/pool/connection';
 import { createEntity } from '../../src/database/entity/create-entity';
-import { readKeyring } from '../../src/database/keys/keyring';
 import { withoutIndexes } from './bulk';
 import type { Server } from './server';
 
@@ -53,7 +52,7 @@ const BIG = [
 export async function generate(server: Server, sizes: Volume, say: (line: string) => void): Promise<void> {
   await makeEntities(server, sizes);
   await onDatabase(server.superuserUrl, async (client) => {
-    const kid = readKeyring(server.keyring).current;
+    const kid = server.facts.keyring.current;
     // No triggers: what they would write is written here.
     await client.query('SET session_replication_role = replica; SET search_path = public, growth');
     const step = async (name: string, sql: string) => {
@@ -73,13 +72,12 @@ export async function generate(server: Server, sizes: Volume, say: (line: string
 
 /** By the engine's own hand: their webhook secrets are encrypted. */
 async function makeEntities(server: Server, { banks, providers, merchants }: Volume): Promise<void> {
-  const db = openDatabase(server.databaseUrl, 4);
-  const ring = readKeyring(server.keyring);
+  const db = openDatabase(server.databaseUrl, 4, server.facts);
   try {
     await db.transaction(async (trx) => {
       const make = async (type: 'bank' | 'merchant' | 'provider', n: number, providerId?: string) => {
         const webhookUrl = `https://${type}-${n}.example/hooks`;
-        const made = await createEntity(trx, ring, { type, name: `${type} ${n}`, webhookUrl, providerId });
+        const made = await createEntity(trx, { type, name: `${type} ${n}`, webhookUrl, providerId });
         if (!made) throw new Error('an entity was not made');
         return made.entityId;
       };

@@ -1,6 +1,5 @@
 import { onDatabase } from '../../src/database/pool/one-connection';
 import { openDatabase, type Database } from '../../src/database/pool/connection';
-import { readKeyring } from '../../src/database/keys/keyring';
 import { Explainer, undone, type Plan } from './explain';
 import { paths, type Path } from './paths';
 import type { Server } from './server';
@@ -32,13 +31,14 @@ export async function measure(
   only: RegExp,
   say: (line: string) => void,
 ): Promise<Measured[]> {
-  const keyring = readKeyring(server.keyring);
-  const subjects = await onDatabase(server.superuserUrl, (client) => findSubjects(client, keyring));
-  const db = openDatabase(server.databaseUrl, 1);
-  const explainer = await Explainer.open(server.explainedUrl);
+  const subjects = await onDatabase(server.superuserUrl, (client) =>
+    findSubjects(client, server.facts.keyring),
+  );
+  const db = openDatabase(server.databaseUrl, 1, server.facts);
+  const explainer = await Explainer.open(server.explainedUrl, server.facts);
   const measured: Measured[] = [];
   try {
-    for (const [name, run] of Object.entries(paths(subjects, keyring))) {
+    for (const [name, run] of Object.entries(paths(subjects))) {
       if (!only.test(name)) continue;
       // One that ends in the statement timeout is a result as well.
       const one = await measurePath(db, explainer, name, run).catch((error: Error): Measured => {

@@ -13,7 +13,7 @@ import { listDevices } from '../../src/database/customer/link-device';
 import { FEED_START, findFeedPosition, readFeed } from '../../src/database/webhook/read-event-feed';
 import { claimKey, expireKeys, storeAnswer } from '../../src/database/call/idempotency';
 import { answerIntent } from '../../src/database/intent/end-intents';
-import { KeyringError, type Keyring } from '../../src/database/keys/keyring';
+import { KeyringError } from '../../src/database/keyring/keyring';
 import { LIST_REACH } from '../../src/database/query/list-page';
 import { endLease, enqueueSignals, leaseOutboxRows } from '../../src/database/outbox';
 import { deleteFullBuckets, takeTokens } from '../../src/database/call/rate-limit';
@@ -70,7 +70,7 @@ const searched =
   (db) =>
     searchTransactions(db, party, ['NGN'], filter, { place: undefined, most: 25 });
 
-export function paths(s: Subjects, keyring: Keyring): Record<string, Path> {
+export function paths(s: Subjects): Record<string, Path> {
   const bank: Party = { entityId: s.bank, role: 'bank' };
   const merchant: Party = { entityId: s.merchant, role: 'merchant' };
   const provider: Party = { entityId: s.provider, role: 'provider' };
@@ -82,8 +82,7 @@ export function paths(s: Subjects, keyring: Keyring): Record<string, Path> {
   const bill = (
     db: Database,
     lines: { phrase: string; agreementId: string }[] | { phrase: string; lookupId: string }[],
-  ) =>
-    acceptCharges(db, keyring, RULES, s.merchant, lines, charge, (_, [id = '']) => `billing-request/${id}`);
+  ) => acceptCharges(db, RULES, s.merchant, lines, charge, (_, [id = '']) => `billing-request/${id}`);
   const history =
     (party: Party, filter: Parameters<typeof listTransactions>[2] = {}, page = FIRST): Path =>
     (db) =>
@@ -100,16 +99,11 @@ export function paths(s: Subjects, keyring: Keyring): Record<string, Path> {
         if (++pages === 3) break;
     };
   const customersBy = (db: Database, search: string, page = FIRST) =>
-    unopened(listCustomers(db, keyring, s.bank, { search }, { ...page, ...byTime }));
+    unopened(listCustomers(db, s.bank, { search }, { ...page, ...byTime }));
   const devices = (db: Database, search?: string) =>
-    listDevices(db, keyring, s.bank, search, { ...FIRST, sortBy: 'linkedAt', sortOrder: 'desc' });
-  const decisions = (db: Database, filter: Parameters<typeof listDecisions>[3], page: typeof first) =>
-    listDecisions(db, 'Africa/Lagos', bank, filter, page);
-  const answered = (
-    db: Database,
-    { id, bankId }: { id: string; bankId: string },
-    answer: Parameters<typeof answerBillingRequest>[5],
-  ) => db.transaction((trx) => answerBillingRequest(trx, keyring, 'Africa/Lagos', bankId, id, answer, {}));
+    listDevices(db, s.bank, search, { ...FIRST, sortBy: 'linkedAt', sortOrder: 'desc' });
+  const decisions = (db: Database, filter: Parameters<typeof listDecisions>[2], page: typeof first) =>
+    listDecisions(db, bank, filter, page);
   const key = (n: number) => ({
     callerId: s.merchant,
     path: '/v1/customer/bill',
@@ -122,12 +116,12 @@ export function paths(s: Subjects, keyring: Keyring): Record<string, Path> {
       takeTokens(db, [{ key: `bench-${n % 50}`, rate: { perSecond: 50, burst: 100 } }]),
     'idempotency key: read and store': (db, n) =>
       db.transaction(async (trx) => {
-        await claimKey(trx, keyring, key(n));
-        await storeAnswer(trx, keyring, key(n), { status: 201, body: {} }, undefined);
+        await claimKey(trx, key(n));
+        await storeAnswer(trx, key(n), { status: 201, body: {} }, undefined);
       }),
     'idempotency key: known': (db, n) =>
       db.transaction((trx) =>
-        claimKey(trx, keyring, { ...of(s.keys, n), bodyIndexes: [Buffer.alloc(32)] as [Buffer] }),
+        claimKey(trx, { ...of(s.keys, n), bodyIndexes: [Buffer.alloc(32)] as [Buffer] }),
       ),
     'bill, one paymentID': (db, n) => bill(db, [{ phrase: 'p', agreementId: of(s.agreements, n).id }]),
     'bill, one lookupID': (db, n) => bill(db, [{ phrase: 'p', lookupId: of(s.agreements, n).lookupId }]),
@@ -146,14 +140,13 @@ export function paths(s: Subjects, keyring: Keyring): Record<string, Path> {
       answered(db, of(s.pending, n), { outcome: 'approved', bankTransactionId: `bench-${n}`, action: null }),
     "bank's answer, the same again": (db, n) =>
       answered(db, of(s.closed, n), { outcome: 'declined', declineReason: 'late', action: null }),
-    'windows passed of a workflow': (db, n) => closeExpiredRequests(db, keyring, [of(s.pending, n).id]),
+    'windows passed of a workflow': (db, n) => closeExpiredRequests(db, [of(s.pending, n).id]),
     'webhooks: what a workflow has to send': (db, n) =>
       claimUnattempted(db, of(s.undelivered, n).workflowId, 8_000, WEBHOOK_TYPES),
     'webhooks: one to attempt': (db, n) => deliveryToAttempt(db, of(s.deliveries, n)),
     'webhooks: record an attempt': (db, n) =>
       recordAttempt(
         db,
-        keyring,
         {
           deliveryId: of(s.undelivered, n).id,
           n: 1,
@@ -171,24 +164,21 @@ export function paths(s: Subjects, keyring: Keyring): Record<string, Path> {
       await enqueueSignals(db, 'bankAnswered', [{ workflowId: `billing-request/bench-${n}` }]);
       await endLease(db, (await leaseOutboxRows(db, 'call', 100, 10)).leased, [], 0);
     },
-    'schedule: charge what is due': (db, n) =>
-      takeTurn(db, keyring, RULES, of(s.due, n), Infinity, chargeBilling),
-    'schedule: nothing to do': (db, n) =>
-      takeTurn(db, keyring, RULES, of(s.schedules, n), Infinity, () => undefined),
+    'schedule: charge what is due': (db, n) => takeTurn(db, RULES, of(s.due, n), Infinity, chargeBilling),
+    'schedule: nothing to do': (db, n) => takeTurn(db, RULES, of(s.schedules, n), Infinity, () => undefined),
     refund: (db, n) =>
-      initiateRefund(db, keyring, 'Africa/Lagos', s.merchant, {
+      initiateRefund(db, s.merchant, {
         reference: of(s.refundable, n),
         amount: undefined,
         reason: undefined,
       }),
-    'onboard 100 customers': (db, n) =>
-      db.transaction((trx) => onboardBatch(trx, keyring, s.bank, people(n))),
+    'onboard 100 customers': (db, n) => db.transaction((trx) => onboardBatch(trx, s.bank, people(n))),
     "intent: bank's answer": (db, n) => {
       const { bankId, ...pair } = of(s.intents, n);
       const answer = { customerDecision: 'approve_recurring', spendingLimits: { daily: 500 } } as const;
-      return answerIntent(db, keyring, bankId, { ...pair, ...answer, blockMerchant: false });
+      return answerIntent(db, bankId, { ...pair, ...answer, blockMerchant: false });
     },
-    'banks of an e-mail address': (db) => banksOfEmail(db, keyring, 'ada@example.test'),
+    'banks of an e-mail address': (db) => banksOfEmail(db, 'ada@example.test'),
     'charge by id': (db, n) => readBillingRequest(db, of(s.closed, n).bankId, of(s.closed, n).id),
     'transaction with its time line': (db, n) =>
       readTransaction(db, { entityId: of(s.closed, n).bankId, role: 'bank' }, of(s.closed, n).reference),
@@ -234,10 +224,10 @@ export function paths(s: Subjects, keyring: Keyring): Record<string, Path> {
     'file of a bank, 3 000 rows': file(bank, {}),
     'file of a bank, 3 000 rows from half way': file(bank, { to: s.halfway }),
     'file of a provider, 3 000 rows': file(provider, {}),
-    'feed of a bank, from the start': (db) => unopened(readFeed(db, keyring, s.bank, FEED_START, 100)),
+    'feed of a bank, from the start': (db) => unopened(readFeed(db, s.bank, FEED_START, 100)),
     'feed of a bank, after an event': async (db, n) => {
       const position = await findFeedPosition(db, s.bank, of(s.events, n));
-      if (position) await unopened(readFeed(db, keyring, s.bank, position, 100));
+      if (position) await unopened(readFeed(db, s.bank, position, 100));
     },
     'deliveries of a bank': (db) => listDeliveries(db, s.bank, {}, first),
     'deliveries of a bank, last page': (db) => listDeliveries(db, s.bank, {}, last),
@@ -273,12 +263,12 @@ export function paths(s: Subjects, keyring: Keyring): Record<string, Path> {
     'decisions of a bank, suspended': (db) => decisions(db, { decision: 'suspended' }, first),
     'decisions of a bank, merchant': (db) => decisions(db, { merchantId: s.smallMerchant }, first),
     'decisions of a bank, customer': (db, n) =>
-      listDecisions(db, 'Africa/Lagos', bank, { customerId: of(s.agreements, n).customerId }, first),
-    'customers of a bank': (db) => unopened(listCustomers(db, keyring, s.bank, {}, first)),
+      listDecisions(db, bank, { customerId: of(s.agreements, n).customerId }, first),
+    'customers of a bank': (db) => unopened(listCustomers(db, s.bank, {}, first)),
     'customers of a bank, by last name, last page': (db) =>
-      unopened(listCustomers(db, keyring, s.bank, {}, { ...LAST, sortBy: 'lastname', sortOrder: 'asc' })),
+      unopened(listCustomers(db, s.bank, {}, { ...LAST, sortBy: 'lastname', sortOrder: 'asc' })),
     'customers of a bank, by clientRef, last page': (db) =>
-      unopened(listCustomers(db, keyring, s.bank, {}, { ...LAST, sortBy: 'clientRef', sortOrder: 'asc' })),
+      unopened(listCustomers(db, s.bank, {}, { ...LAST, sortBy: 'clientRef', sortOrder: 'asc' })),
     'customers of a bank, search for a clientRef': (db, n) => customersBy(db, `ref-${n}`),
     ...Object.fromEntries(
       ['abe', 'ab', 'zz', 'e', 'ẹ', 'abẹ', 'ab ol'].map((search): [string, Path] => [
@@ -292,11 +282,17 @@ export function paths(s: Subjects, keyring: Keyring): Record<string, Path> {
     "devices of a bank, search for 'cus_'": (db) => devices(db, 'cus_'),
     "devices of a bank, search for 'k'": (db) => devices(db, 'k'),
     "devices of a bank, search for 'kaa'": (db) => devices(db, 'kaa'),
-    'sweep: 200 deliveries': (db) => forgetDeliveries(db, keyring, 30),
+    'sweep: 200 deliveries': (db) => forgetDeliveries(db, 30),
     'sweep: 1 000 idempotency keys': (db) => expireKeys(db),
     'sweep: token buckets': (db) => deleteFullBuckets(db),
   };
 }
+
+const answered = (
+  db: Database,
+  { id, bankId }: { id: string; bankId: string },
+  answer: Parameters<typeof answerBillingRequest>[3],
+) => db.transaction((trx) => answerBillingRequest(trx, bankId, id, answer, {}));
 
 function of<Item>(items: Item[], n: number): Item {
   const item = items[n % items.length];

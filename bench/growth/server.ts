@@ -2,8 +2,9 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Client } from 'pg';
-import { makeKeyring } from '../../src/database/keys/keyring';
+import { makeKeyring, readKeyring } from '../../src/database/keyring/keyring';
 import { migrateUp } from '../../src/database/migrate';
+import type { EngineFacts } from '../../src/database/pool/connection';
 import { onDatabase } from '../../src/database/pool/one-connection';
 import { poll } from '../../src/process/poll';
 import { preparePostgres } from '../../src/start/postgres';
@@ -19,7 +20,7 @@ export interface Server {
   databaseUrl: string;
   /** The same, by a login whose every statement is explained. */
   explainedUrl: string;
-  keyring: string;
+  facts: EngineFacts;
   stop(): Promise<void>;
 }
 
@@ -112,7 +113,7 @@ export async function startServer(
       superuserUrl,
       databaseUrl: embedded.databaseUrl,
       explainedUrl: loginTo(embedded.databaseUrl, EXPLAINED, logins.postgres),
-      keyring: keyringOf(folder),
+      facts: { keyring: readKeyring(keyringOf(folder)), timeZone: 'Africa/Lagos' },
       stop,
     };
   } catch (error) {

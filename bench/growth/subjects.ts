@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
-import type { Keyring } from '../../src/database/keys/keyring';
-import { encrypt } from '../../src/database/keys/encrypt';
+import type { Keyring } from '../../src/database/keyring/keyring';
+import { encrypt } from '../../src/database/keyring/encrypt';
 
 /** The largest of each kind, for theirs are the longest lists. */
 export interface Subjects {

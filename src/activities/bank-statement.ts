@@ -4,7 +4,6 @@ import { endExceptionsOfFile, matchLines, type Matching } from '../database/bank
 import { findMissing } from '../database/bank-file/find-missing';
 import { readBankFile, type BankFileStatus } from '../database/bank-file/receive-bank-file';
 import type { Database } from '../database/pool/connection';
-import type { Keyring } from '../database/keys/keyring';
 import { counted } from '../domain/words/counted';
 import { workflowIds } from '../domain/workflow/workflow-id';
 import { beat } from './beat';
@@ -25,13 +24,12 @@ export interface BankStatementActivities {
 /** @param bookingDays business days that banks have to book what settled */
 export function createBankStatementActivities(
   db: Database,
-  keyring: Keyring,
   bookingDays: number,
   log: Pick<Logger, 'info'>,
 ): BankStatementActivities {
   const matchingOf = (statementId: string): Matching => ({
     db,
-    keyring,
+    keyring: db.keyring,
     bookingDays,
     workflowId: workflowIds.bankStatement(statementId),
     beat,

@@ -7,7 +7,6 @@ import {
 } from '../database/billing-request/read-billing-request';
 import type { Database } from '../database/pool/connection';
 import { followCredits } from '../database/credit/follow-credit';
-import type { Keyring } from '../database/keys/keyring';
 import { reasonForAudit } from '../domain/charge';
 import { inMoney } from '../domain/money';
 import type { Moment } from '../domain/workflow/moment';
@@ -65,11 +64,8 @@ export interface BillingRequestActivities {
   awaitCredit(billingRequestIds: string[]): Promise<Credits>;
 }
 
-/** @param timeZone of the network, for the ledger's day */
 export function createBillingRequestActivities(
   db: Database,
-  keyring: Keyring,
-  timeZone: string,
   patience: AnswerPatience<AwaitedCharge>,
 ): BillingRequestActivities {
   return {
@@ -92,12 +88,12 @@ export function createBillingRequestActivities(
     },
 
     async closeWindow(billingRequestIds) {
-      await db.transaction((trx) => closeExpiredRequests(trx, keyring, billingRequestIds));
+      await db.transaction((trx) => closeExpiredRequests(trx, billingRequestIds));
       return answersOf(await awaitedCharges(db, billingRequestIds));
     },
 
     async awaitCredit(billingRequestIds) {
-      await db.transaction((trx) => followCredits(trx, keyring, timeZone, billingRequestIds));
+      await db.transaction((trx) => followCredits(trx, billingRequestIds));
       const waiting = (await awaitedCharges(db, billingRequestIds)).filter((one) => one.creditWaits);
       return { waiting: waiting.map(({ id }) => id), overdue: firstOf(waiting) };
     },

@@ -2,7 +2,6 @@ import type { Logger } from 'pino';
 import { chainStream } from '../database/chain/extend-chain';
 import { signHead } from '../database/chain/sign-head';
 import type { Database } from '../database/pool/connection';
-import type { Keyring } from '../database/keys/keyring';
 import { keepResult, planNight } from '../database/verify/nightly-result';
 import { compareSpans, provenKeys, verify } from '../database/verify/verify-books';
 import { STREAMS } from '../domain/books/chain';
@@ -19,13 +18,10 @@ export interface BooksActivities {
 const NAMES = { ledger: 'the ledger', events: 'events', audit: 'audit events' } as const;
 
 /**
- * @param timeZone of the network, in which days begin
  * @param wholeMax entries of the ledger up to which a night compares all there is
  */
 export function createBooksActivities(
   db: Database,
-  keyring: Keyring,
-  timeZone: string,
   wholeMax: number,
   log: Pick<Logger, 'info' | 'error'>,
 ): BooksActivities {
@@ -34,15 +30,15 @@ export function createBooksActivities(
       const chained: string[] = [];
       for (const stream of STREAMS)
         chained.push(`${await chainStream(db, stream, beat)} of ${NAMES[stream]}`);
-      const head = await signHead(db, keyring, timeZone);
+      const head = await signHead(db);
       if (!head) return 'Nothing was written since the last head.';
       // A log that is kept elsewhere tells of a head that was taken away.
       log.info({ number: head.number, day: head.day, tips: head.tips }, 'the books are chained');
       return `Chained ${chained.join(', ')}; signed as head ${head.number} of ${head.day}.`;
     },
     async verifyBooks() {
-      const { spans, part } = await planNight(db, timeZone, wholeMax);
-      const means = { db, keys: await provenKeys(db, keyring), timeZone };
+      const { spans, part } = await planNight(db, wholeMax);
+      const means = { db, keys: await provenKeys(db), timeZone: db.timeZone };
       const verified = await verify(compareSpans(means, spans), beat);
       const { compared, differences, found } = verified;
       for (const one of found) log.error(one, 'the books differ');

@@ -1,6 +1,5 @@
 import type { Database } from '../database/pool/connection';
 import { onboardNextPage, type BatchStatus } from '../database/customer/migrate-customers';
-import type { Keyring } from '../database/keys/keyring';
 import { workflowIds } from '../domain/workflow/workflow-id';
 
 interface MigrationProgress {
@@ -17,18 +16,10 @@ export interface CustomerMigrationActivities {
   onboardPage(batchId: string): Promise<MigrationProgress>;
 }
 
-export function createCustomerMigrationActivities(
-  db: Database,
-  keyring: Keyring,
-): CustomerMigrationActivities {
+export function createCustomerMigrationActivities(db: Database): CustomerMigrationActivities {
   return {
     async onboardPage(batchId) {
-      const { status, summary } = await onboardNextPage(
-        db,
-        keyring,
-        batchId,
-        workflowIds.customerMigration(batchId),
-      );
+      const { status, summary } = await onboardNextPage(db, batchId, workflowIds.customerMigration(batchId));
       const { total, successful, failed, duplicates } = summary;
       return {
         status,

@@ -1,7 +1,6 @@
 import type { Database } from '../database/pool/connection';
 import { closeExpiredIntent } from '../database/intent/end-intents';
 import { markIntentWaiting, type IntentState } from '../database/intent/read-intent';
-import type { Keyring } from '../database/keys/keyring';
 import { spanInWords } from '../domain/words/span';
 import type { Moment } from '../domain/workflow/moment';
 
@@ -19,12 +18,12 @@ export interface IntentActivities {
   readDecision(intentId: string): Promise<Decided>;
 }
 
-export function createIntentActivities(db: Database, keyring: Keyring): IntentActivities {
+export function createIntentActivities(db: Database): IntentActivities {
   return {
     async readDecision(intentId) {
       const before = await markIntentWaiting(db, intentId);
       if (before.closes === null || before.closes.inMs > 0) return decided(before);
-      await db.transaction((trx) => closeExpiredIntent(trx, keyring, intentId));
+      await db.transaction((trx) => closeExpiredIntent(trx, intentId));
       return decided(await markIntentWaiting(db, intentId));
     },
   };

@@ -1,5 +1,4 @@
 import type { Database } from '../database/pool/connection';
-import type { Keyring } from '../database/keys/keyring';
 import {
   cancelSchedule,
   chargeBilling,
@@ -80,13 +79,12 @@ export interface ScheduleState {
 
 export function createRecurringActivities(
   db: Database,
-  keyring: Keyring,
   rules: BillingRules & RecurringRules,
   patience: Pick<AnswerPatience, 'waitForAnswers'>,
   deliver: DeliverFirstAttempts,
 ): RecurringActivities {
   async function turn(scheduleId: string, reportedUntil: number, act: Act): Promise<Taken> {
-    const taken = await takeTurn(db, keyring, rules, scheduleId, reportedUntil, act);
+    const taken = await takeTurn(db, rules, scheduleId, reportedUntil, act);
     // Not only its own: the worker of an earlier turn may have died before it had sent.
     const { told } = await deliver(workflowIds.recurring(scheduleId), ANNOUNCED);
     return { ...taken, told };

@@ -1,5 +1,4 @@
 import type { Database } from '../database/pool/connection';
-import type { Keyring } from '../database/keys/keyring';
 import {
   markRefundWaiting,
   refundState,
@@ -32,13 +31,13 @@ export interface RefundActivities {
   remindBank(refundId: string): Promise<Refunded>;
 }
 
-export function createRefundActivities(db: Database, keyring: Keyring, timeZone: string): RefundActivities {
+export function createRefundActivities(db: Database): RefundActivities {
   return {
     async readRefund(refundId) {
       return refunded(await markRefundWaiting(db, refundId));
     },
     async remindBank(refundId) {
-      await db.transaction((trx) => remindBank(trx, keyring, timeZone, refundId));
+      await db.transaction((trx) => remindBank(trx, refundId));
       return refunded(await refundState(db, refundId));
     },
   };

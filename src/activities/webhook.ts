@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../settings/config';
 import type { Database } from '../database/pool/connection';
 import { resolveCredits, settleCredits } from '../database/credit/follow-credit';
-import { KeyringError, type Keyring } from '../database/keys/keyring';
+import { KeyringError } from '../database/keyring/keyring';
 import {
   awaitPlace,
   beginAttempt,
@@ -115,7 +115,6 @@ const AT_ONCE = 10;
 
 export function createWebhookActivities({
   db,
-  keyring,
   config,
   connector,
   log,
@@ -123,8 +122,7 @@ export function createWebhookActivities({
   trace = (_delivery, sendWith) => sendWith({}),
 }: {
   db: Database;
-  keyring: Keyring;
-  config: Pick<Config, 'NETWORK_TIMEZONE' | 'WEBHOOK_RETRY_S' | 'WEBHOOK_TIMEOUT_S'>;
+  config: Pick<Config, 'WEBHOOK_RETRY_S' | 'WEBHOOK_TIMEOUT_S'>;
   connector: WebhookConnector;
   log: Pick<Logger, 'info' | 'warn'>;
   measure: (attempt: MeasuredAttempt) => void;
@@ -157,7 +155,6 @@ export function createWebhookActivities({
     if (typeof outcome === 'string') return outcome;
     const state = await recordAttempt(
       db,
-      keyring,
       { deliveryId: delivery.id, n, begun, nextAttemptAt: delivery.nextAttemptAt, ...outcome },
       {
         maxAttempts: delivery.onlyOnce ? 1 : maxAttempts,
@@ -187,13 +184,12 @@ export function createWebhookActivities({
   /** The payee's bank of a payment between customers has been told at last. */
   async function settleIfCredit({ id, webhookType }: DeliveryToAttempt, kind: AttemptKind): Promise<void> {
     if (webhookType !== 'billing.credit') return;
-    const zone = config.NETWORK_TIMEZONE;
     if (kind === 'first') {
       // The workflow reads what became of it, and needs no signal.
-      await db.transaction((trx) => resolveCredits(trx, keyring, zone, [id]));
+      await db.transaction((trx) => resolveCredits(trx, [id]));
       return;
     }
-    await db.transaction((trx) => settleCredits(trx, keyring, zone, [id]));
+    await db.transaction((trx) => settleCredits(trx, [id]));
   }
 
   async function send(
@@ -208,7 +204,7 @@ export function createWebhookActivities({
     const place = limiter.enter(kind, { ...delivery, url });
     if (!place) return 'no place';
     try {
-      const opened = openDelivery(keyring, delivery);
+      const opened = openDelivery(db.keyring, delivery);
       const sentAtS = Math.floor(Date.now() / 1000);
       const headers = webhookHeaders('Assent/1', delivery.webhookType, delivery.id, sentAtS, opened);
       const outcome = await trace(delivery, (traced) =>

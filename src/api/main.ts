@@ -7,7 +7,7 @@ import { deleteAbandonedPages } from '../database/bank-file/receive-bank-file';
 import { deleteAbandoned } from '../database/customer/migrate-customers';
 import { forgetPrompts } from '../database/customer/limit-prompts';
 import { expireKeys } from '../database/call/idempotency';
-import { readKeyring, type Keyring } from '../database/keys/keyring';
+import { readKeyring } from '../database/keyring/keyring';
 import { foldBalances } from '../database/ledger/fold-balances';
 import { deleteFullBuckets } from '../database/call/rate-limit';
 import { forgetRetiredSecrets } from '../database/webhook/change-endpoint';
@@ -53,7 +53,7 @@ async function main(): Promise<void> {
   const config = requireServers(readConfig(process.env));
   const log = createLogger(config, 'api');
   log.info({ mode: config.ASSENT_MODE }, 'API starts');
-  const ring = readKeyring(config.ASSENT_KEYS);
+  const keyring = readKeyring(config.ASSENT_KEYS);
   const registry = createMetrics();
   const tracing = openTracing(config, 'assent-api', log);
   const stopped = new Promise<void>((stop) => {
@@ -61,12 +61,12 @@ async function main(): Promise<void> {
     for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop());
   });
   const metrics = await serveMetrics(config, log, () => registry.metrics());
-  const db = await openOwnDatabase(config, fitFor(config, ring, log), ANSWER_WITHIN_MS);
+  const db = await openOwnDatabase(config, keyring, fitFor(config, keyring, log), ANSWER_WITHIN_MS);
   measurePool(registry, db);
   const temporal = lazyClient(config);
   measureDependencies(registry, [
     { names: ['postgres'], problems: () => databaseProblems(db) },
-    { names: ['keys'], problems: () => ringProblems(db, ring) },
+    { names: ['keys'], problems: () => ringProblems(db, keyring) },
     { names: ['temporal', 'worker'], problems: () => workflowProblems(db, temporal) },
   ]);
   measureService(registry, db);
@@ -74,14 +74,13 @@ async function main(): Promise<void> {
   const sandbox = openSandbox(config, log);
   // The probe needs no token: otherwise it could fill the queue for Postgres.
   const problems = inTime(
-    () => serviceProblems(db.until(performance.now() + READY_WITHIN_MS), ring, temporal),
+    () => serviceProblems(db.until(performance.now() + READY_WITHIN_MS), temporal),
     READY_KEPT_MS,
   );
   const app = createApp({
     config,
     ...(sandbox && { sandbox: { url: sandbox.cast.apiUrl, routes: sandboxRouter(sandbox) } }),
     db,
-    ring,
     buckets: createTokenBuckets(db),
     measureUnknown: measureUnknownIdentifiers(registry),
     limiter: createCallerLimiter(config.DATABASE_POOL),
@@ -96,7 +95,7 @@ async function main(): Promise<void> {
   await listening(server, port, 'PORT');
   log.info({ port, host: config.HOST }, 'API is ready');
   sandbox?.begin();
-  const sweeper = setInterval(() => void sweep(expired(db, ring, config), log), SWEEP_MS);
+  const sweeper = setInterval(() => void sweep(expired(db, config), log), SWEEP_MS);
 
   await stopped;
   log.info('API stops');
@@ -122,18 +121,17 @@ async function drained(server: Server): Promise<void> {
 
 function expired(
   db: Database,
-  ring: Keyring,
-  { NETWORK_TIMEZONE, WEBHOOK_KEPT_DAYS }: Pick<Config, 'NETWORK_TIMEZONE' | 'WEBHOOK_KEPT_DAYS'>,
+  { WEBHOOK_KEPT_DAYS }: Pick<Config, 'NETWORK_TIMEZONE' | 'WEBHOOK_KEPT_DAYS'>,
 ): Sweeps {
   return {
     'idempotency keys': () => expireKeys(db),
     'token buckets': () => deleteFullBuckets(db),
-    prompts: () => forgetPrompts(db, NETWORK_TIMEZONE),
+    prompts: () => forgetPrompts(db),
     'batches of customers': () => deleteAbandoned(db),
     statements: () => deleteAbandonedPages(db),
     'counted differences': () => deleteCounted(db),
     'console sessions': () => forgetEndedSessions(db),
-    webhooks: () => forgetDeliveries(db, ring, WEBHOOK_KEPT_DAYS),
+    webhooks: () => forgetDeliveries(db, WEBHOOK_KEPT_DAYS),
     balances: () => foldBalances(db),
     'retired secrets': async () => {
       await forgetRetiredSecrets(db);

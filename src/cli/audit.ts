@@ -34,7 +34,7 @@ export function fill(audit: Command): void {
     .option('--entity <id>', 'only what this entity did, or what was done to it')
     .addOption(momentOption('--since <time>', 'only from then on'))
     .action(
-      onEngine(async ({ db }, _config, { entity, since, json = false }: Filter) => {
+      onEngine(async (db, _config, { entity, since, json = false }: Filter) => {
         if (entity !== undefined && !(await findEntity(db, entity))) throw unknownEntity();
         const events = readAuditEvents(db, { entityId: entity, since });
         if (json) return writeJson(events);

@@ -28,14 +28,14 @@ export function fill(books: Command): void {
     .addOption(dayOption('--from <day>', 'only from this day of the network’s zone on'))
     .addOption(dayOption('--to <day>', 'only up to this day'))
     .action(
-      onEngine(async ({ db, ring }, config, { from = null, to = null }: Options) => {
+      onEngine(async (db, config, { from = null, to = null }: Options) => {
         if (from !== null && to !== null && from > to) throw new OperatorError('--from is after --to');
-        const means = { db, keys: await provenKeys(db, ring), timeZone: config.NETWORK_TIMEZONE };
+        const means = { db, keys: await provenKeys(db), timeZone: config.NETWORK_TIMEZONE };
         const verified = await verify(compareBooks(means, { from, to }), ({ compared, differences }, check) =>
           progress.say(`${compared[check]} ${check} compared, ${differences} differences`),
         );
         // An auditor's ring, or a copy that only reads, says nothing of this service.
-        const isOwn = (await ringFaults(db, ring)).length === 0;
+        const isOwn = (await ringFaults(db, db.keyring)).length === 0;
         if (isOwn && from === null && to === null) {
           await keepResult(db, verified, null).catch((error: unknown) => {
             if ((error as { code?: string }).code !== READ_ONLY) throw error;
@@ -58,10 +58,10 @@ export function fill(books: Command): void {
       }, anyRing),
     );
   command(books, 'heads', 'the last signed head of each day, and the keys to judge them by').action(
-    onEngine(async ({ db, ring }) => {
+    onEngine(async (db) => {
       progress.say('the heads are read');
       const heads = await dailyHeads(db);
-      const keys = await chainKeys(db, ring);
+      const keys = await chainKeys(db);
       return { json: { keys, heads: heads.map(shown) }, text: heads.map(inLine).join('\n') };
     }, anyRing),
   );

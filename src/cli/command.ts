@@ -2,7 +2,8 @@ import { Command } from 'commander';
 import type { Config } from '../settings/config';
 import { claimRing } from '../database/key-rotation/claim-keyring';
 import { OperatorError } from '../domain/failures';
-import { openEngine, readSettings, whereAway, type AdmitRing, type Engine } from './engine';
+import type { Database } from '../database/pool/connection';
+import { openEngine, readSettings, whereAway, type AdmitRing } from './engine';
 import { progress, write } from './output';
 
 /** The result of a command: an object for programs, and the same in words. */
@@ -48,17 +49,17 @@ export function reporting(work: (config: Config, ...args: never[]) => Promise<Ou
  * @param admitRing what it needs of the ring
  */
 export function onEngine(
-  work: (engine: Engine, config: Config, ...args: never[]) => Promise<Outcome | void>,
+  work: (db: Database, config: Config, ...args: never[]) => Promise<Outcome | void>,
   admitRing: AdmitRing = claimRing,
 ): Action {
   return reporting(async (config, ...args) => {
-    const engine = openEngine(config, admitRing);
+    const db = openEngine(config, admitRing);
     try {
-      return await work(engine, config, ...args);
+      return await work(db, config, ...args);
     } catch (error) {
       throw whereAway(error, config);
     } finally {
-      await engine.db.destroy();
+      await db.destroy();
     }
   });
 }

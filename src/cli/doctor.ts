@@ -2,8 +2,9 @@ import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import { ConfigError, type Config } from '../settings/config';
 import { isUnavailable } from '../database/pool/availability';
+import { NO_KEYRING } from '../database/keyring/keyring';
 import { openDatabase, type Database } from '../database/pool/connection';
-import { readKeyring } from '../database/keys/keyring';
+import { readKeyring } from '../database/keyring/keyring';
 import { schemaDifference } from '../database/migrate';
 import { requireDeployment, requireSameCalendar } from '../database/engine/deployment';
 import { readTemporalState } from '../database/engine/temporal-state';
@@ -88,7 +89,11 @@ async function examine(): Promise<Finding[]> {
   let client: Client | undefined;
   const means = {
     config,
-    db: () => (db ??= openDatabase(databaseUrl(config), 1)),
+    db: () =>
+      (db ??= openDatabase(databaseUrl(config), 1, {
+        keyring: NO_KEYRING,
+        timeZone: config.NETWORK_TIMEZONE,
+      })),
     client: () => (client ??= openTemporal(config)),
   };
   try {

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { ConfigError, readConfigUntraced, type Config } from '../settings/config';
 import { isUnavailable, refusedLogin } from '../database/pool/availability';
-import { executorOf, openDatabase, type Database, type Executor } from '../database/pool/connection';
+import { statementsOf, openDatabase, type Database } from '../database/pool/connection';
+import type { Statements } from '../database/pool/statement';
 import { requireDeployment, requireMigratable, type Deployment } from '../database/engine/deployment';
-import { readKeyring, type Keyring } from '../database/keys/keyring';
+import { NO_KEYRING, readKeyring, type Keyring } from '../database/keyring/keyring';
 import { OperatorError } from '../domain/failures';
 import {
   lives,
@@ -13,15 +14,6 @@ import {
   type EngineFile,
 } from '../process/engine-file';
 import { databaseFault } from './explain';
-
-/**
- * The engine of a command: that of `DATABASE_URL`, otherwise the one that `npm start` runs in this
- * folder, with its settings.
- */
-export interface Engine {
-  db: Database;
-  ring: Keyring;
-}
 
 /** `npm start` keeps its data here, below the folder that it was started in. */
 const FOLDER = '.assent';
@@ -60,24 +52,33 @@ export function engineOf({ DATABASE_URL: url }: Pick<Config, 'DATABASE_URL'>): E
  * Checks that a ring suffices for a command: `claimRing` where it encrypts, `requireRing` where it
  * decrypts.
  */
-export type AdmitRing = (db: Executor, ring: Keyring) => Promise<void>;
+export type AdmitRing = (db: Statements, ring: Keyring) => Promise<void>;
 
 /** Admits any ring: a command that decrypts nothing works while an operator repairs the ring. */
 export const anyRing: AdmitRing = () => Promise.resolve();
 
 /**
+ * The database of a command: that of `DATABASE_URL`, otherwise the one that `npm start` runs in this
+ * folder, with its settings.
+ *
  * @param admitRing asked of each new connection
  * @throws ConfigError saying how to name an engine
  */
-export function openEngine(config: Config, admitRing: AdmitRing): Engine {
+export function openEngine(config: Config, admitRing: AdmitRing): Database {
   const url = databaseUrl(config);
-  const ring = readKeyring(keysOf(config));
-  const db = openDatabase(url, CONNECTIONS, async (connection) => {
-    const first = executorOf(connection);
-    await requireDeployment(first, deploymentOf(config));
-    await admitRing(first, ring);
-  });
-  return { ring, db };
+  const keyring = readKeyring(keysOf(config));
+  return openDatabase(
+    url,
+    CONNECTIONS,
+    { keyring, timeZone: config.NETWORK_TIMEZONE },
+    {
+      onConnect: async (connection) => {
+        const first = statementsOf(connection);
+        await requireDeployment(first, deploymentOf(config));
+        await admitRing(first, keyring);
+      },
+    },
+  );
 }
 
 /** The keyring, as `ASSENT_KEYS` takes it. @throws ConfigError saying how to name one */
@@ -144,18 +145,22 @@ export async function withOwnerUrl<Result>(
 export async function asOwner<Result>(
   config: Config,
   work: (db: Database) => Promise<Result>,
+  keyring = NO_KEYRING,
 ): Promise<Result> {
   return withOwnerUrl(config, async (url) => {
     const db = openDatabase(
       url,
       OWNER_CONNECTIONS,
-      async (connection) => {
-        await requireMigratable(executorOf(connection), deploymentOf(config));
-        await connection.query('SET statement_timeout = 0');
+      { keyring, timeZone: config.NETWORK_TIMEZONE },
+      {
+        onConnect: async (connection) => {
+          await requireMigratable(statementsOf(connection), deploymentOf(config));
+          await connection.query('SET statement_timeout = 0');
+        },
+        answerWithinMs: OWNER_STATEMENT_WITHIN_MS,
+        // The owner of `npm start` may not take the role of API and worker.
+        role: 'none',
       },
-      OWNER_STATEMENT_WITHIN_MS,
-      // The owner of `npm start` may not take the role of API and worker.
-      'none',
     );
     try {
       return await work(db);

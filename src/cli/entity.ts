@@ -24,7 +24,6 @@ import { OperatorError } from '../domain/failures';
 import { NAME_MAX, parseText } from '../domain/plain-text';
 import { letAttemptsEnd } from './attempts-under-way';
 import { command, onEngine, unknownEntity, type Outcome } from './command';
-import type { Engine } from './engine';
 import { accepted, operator, parsedOption, reasonOption, type Explained } from './options';
 import { factsOf, tableOf } from './output';
 
@@ -64,7 +63,7 @@ export function fill(entity: Command): void {
     .action(onEngine(create));
 
   command(entity, 'list', 'all of them, oldest first').action(
-    onEngine(async ({ db }) => {
+    onEngine(async (db) => {
       const entities = await listEntities(db);
       const head = ['entityId', 'type', 'name', 'status', 'trust', 'provider'];
       const table = entities.map((one) => {
@@ -87,8 +86,8 @@ export function fill(entity: Command): void {
       .argument('<entityId>')
       .addOption(reasonOption())
       .action(
-        changing(async ({ db, ring }, by, entityId) => {
-          const set = await db.transaction((trx) => changeStatus(trx, ring, by, entityId, status));
+        changing(async (db, by, entityId) => {
+          const set = await db.transaction((trx) => changeStatus(trx, by, entityId, status));
           if (set && status === 'disabled') await letAttemptsEnd(db, entityId);
           return set && { json: { entityId, status }, text: `${entityId} is ${status} now` };
         }),
@@ -100,14 +99,12 @@ export function fill(entity: Command): void {
     .addArgument(new Argument('<level>').choices(TRUST_LEVELS))
     .addOption(reasonOption())
     .action(
-      onEngine(
-        async ({ db, ring }, _config, merchantId: string, trustLevel: TrustLevel, options: Explained) => {
-          const by = operator(options);
-          const set = await db.transaction((trx) => changeTrust(trx, ring, by, { merchantId, trustLevel }));
-          if (!set) throw new OperatorError('there is no such merchant: see "assent entity list"');
-          return { json: { merchantId, trustLevel }, text: `${merchantId} is ${trustLevel} now` };
-        },
-      ),
+      onEngine(async (db, _config, merchantId: string, trustLevel: TrustLevel, options: Explained) => {
+        const by = operator(options);
+        const set = await db.transaction((trx) => changeTrust(trx, by, { merchantId, trustLevel }));
+        if (!set) throw new OperatorError('there is no such merchant: see "assent entity list"');
+        return { json: { merchantId, trustLevel }, text: `${merchantId} is ${trustLevel} now` };
+      }),
     );
 
   command(entity, 'rotate-secret', 'make a new client secret; the old one stays good for 24 h')
@@ -115,10 +112,8 @@ export function fill(entity: Command): void {
     .addOption(atOnceOption())
     .addOption(reasonOption())
     .action(
-      changing(async ({ db, ring }, by, entityId, { now: endOld = false }: AtOnce) => {
-        const rotated = await db.transaction((trx) =>
-          rotateClientSecret(trx, ring, by, entityId, { endOld }),
-        );
+      changing(async (db, by, entityId, { now: endOld = false }: AtOnce) => {
+        const rotated = await db.transaction((trx) => rotateClientSecret(trx, by, entityId, { endOld }));
         return rotated && shownOnce({ entityId, ...rotated });
       }),
     );
@@ -127,7 +122,7 @@ export function fill(entity: Command): void {
     .argument('<entityId>')
     .addOption(reasonOption())
     .action(
-      changing(async ({ db }, by, entityId) => {
+      changing(async (db, by, entityId) => {
         const revoked = await db.transaction((trx) => revokeTokens(trx, by, entityId));
         return (
           revoked && {
@@ -144,14 +139,13 @@ export function fill(entity: Command): void {
     .option('--clear', 'send them nowhere')
     .addOption(reasonOption())
     .action(
-      onEngine(async ({ db, ring }, config, entityId: string, { set, clear, ...options }: Endpoint) => {
+      onEngine(async (db, config, entityId: string, { set, clear, ...options }: Endpoint) => {
         const url = clear ? null : set && webhookUrl(config, '--set', set);
         if (url === undefined) {
           if ((await findEntity(db, entityId)) === undefined) throw unknownEntity();
         } else {
           const by = operator(options);
-          if (!(await db.transaction((trx) => changeEndpoint(trx, ring, by, entityId, url))))
-            throw unknownEntity();
+          if (!(await db.transaction((trx) => changeEndpoint(trx, by, entityId, url)))) throw unknownEntity();
           await letAttemptsEnd(db, entityId);
         }
         const json = { entityId, url: await findWebhookUrl(db, entityId) };
@@ -164,12 +158,12 @@ export function fill(entity: Command): void {
     .addOption(atOnceOption())
     .addOption(reasonOption())
     .action(
-      changing(async ({ db, ring }, by, entityId, { now = false }: AtOnce) => {
+      changing(async (db, by, entityId, { now = false }: AtOnce) => {
         if ((await findEntity(db, entityId)) === undefined) return undefined;
         const webhookSecret = newWebhookSecret();
         const rotate = now ? replaceWebhookSecret : rotateWebhookSecret;
         const previousSecretValidUntil = await db.transaction((trx) =>
-          rotate(trx, ring, by, entityId, webhookSecret),
+          rotate(trx, by, entityId, webhookSecret),
         );
         if (now) await letAttemptsEnd(db, entityId);
         const { text } = shownOnce({ entityId, webhookSecret });
@@ -184,20 +178,15 @@ export function fill(entity: Command): void {
  * @param work makes nothing of an entity that there is not
  */
 const changing = (
-  work: (
-    engine: Engine,
-    by: Actor,
-    entityId: string,
-    options: AtOnce,
-  ) => Promise<Outcome | false | undefined>,
+  work: (db: Database, by: Actor, entityId: string, options: AtOnce) => Promise<Outcome | false | undefined>,
 ) =>
-  onEngine(async (engine, _config, entityId: string, options: AtOnce) => {
-    const outcome = await work(engine, operator(options), entityId, options);
+  onEngine(async (db, _config, entityId: string, options: AtOnce) => {
+    const outcome = await work(db, operator(options), entityId, options);
     if (!outcome) throw unknownEntity();
     return outcome;
   });
 
-async function create({ db, ring }: Engine, config: Config, options: NewEntity): Promise<Outcome> {
+async function create(db: Database, config: Config, options: NewEntity): Promise<Outcome> {
   const { reason: _, provider: providerId, webhookUrl: url, ...wanted } = options;
   if (providerId !== undefined) await requireProvider(db, wanted.type, providerId);
   const entity = {
@@ -205,7 +194,7 @@ async function create({ db, ring }: Engine, config: Config, options: NewEntity):
     providerId,
     webhookUrl: url === undefined ? undefined : webhookUrl(config, '--webhook-url', url),
   };
-  const made = await db.transaction((trx: Transaction) => admitEntity(trx, ring, operator(options), entity));
+  const made = await db.transaction((trx: Transaction) => admitEntity(trx, operator(options), entity));
   if (made === undefined) throw new Error('an entity without clientRef collides with none');
   return shownOnce(made);
 }

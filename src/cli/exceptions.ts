@@ -45,7 +45,7 @@ export function fill(exceptions: Command): void {
     .addOption(new Option('--kind <kind>', 'only those of this kind').choices(EXCEPTION_KINDS))
     .option('--entity <id>', 'only those of this bank, merchant or provider')
     .action(
-      onEngine(async ({ db }, _config, { entity, ...filter }: Filter) => {
+      onEngine(async (db, _config, { entity, ...filter }: Filter) => {
         const found = await operatorsExceptions(db, { ...filter, entityId: entity }, LISTED_MAX + 1);
         const listed = found.slice(0, LISTED_MAX);
         if (found.length > LISTED_MAX) {
@@ -58,7 +58,7 @@ export function fill(exceptions: Command): void {
   command(exceptions, 'show', 'one of them, with all that has happened to it')
     .argument('<exceptionId>')
     .action(
-      onEngine(async ({ db }, _config, exceptionId: string) => {
+      onEngine(async (db, _config, exceptionId: string) => {
         const { exception, answers, events } = await readException(db, exceptionId);
         const said = answers.map(
           ({ at, says, bankTransactionId: id }) =>
@@ -80,7 +80,7 @@ export function fill(exceptions: Command): void {
     .argument('<exceptionId>')
     .addOption(reasonOption())
     .action(
-      onEngine(async ({ db }, _config, exceptionId: string, options: Explained) => {
+      onEngine(async (db, _config, exceptionId: string, options: Explained) => {
         const by = operator(options);
         await db.transaction((trx) => takeAsOperator(trx, by, exceptionId));
         return {
@@ -104,7 +104,7 @@ export function fill(exceptions: Command): void {
     )
     .addOption(reasonOption().makeOptionMandatory())
     .action(
-      onEngine(async ({ db, ring }, { NETWORK_TIMEZONE: timeZone }, exceptionId: string, found: Found) => {
+      onEngine(async (db, _config, exceptionId: string, found: Found) => {
         const actor = operator(found);
         const by = { cause: 'operator', note: actor.reason, actor } as const;
         const { resolution, bankTransactionId = null } = found;
@@ -112,9 +112,7 @@ export function fill(exceptions: Command): void {
           throw new OperatorError('--bank-transaction-id: needed for what is reversed, and for that alone');
         const finding = { resolution, bankTransactionId };
         return {
-          json: await db.transaction((trx) =>
-            resolveException(trx, ring, timeZone, by, exceptionId, finding),
-          ),
+          json: await db.transaction((trx) => resolveException(trx, by, exceptionId, finding)),
           text: `${exceptionId} is resolved: ${resolution}`,
         };
       }),

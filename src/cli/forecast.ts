@@ -12,7 +12,7 @@ export function fill(command: Command): void {
   takingJson(command)
     .option('--merchant <id>', 'only those of this merchant')
     .action(
-      onEngine(async ({ db }, config, { merchant: merchantId }: { merchant?: string }) => {
+      onEngine(async (db, config, { merchant: merchantId }: { merchant?: string }) => {
         if (merchantId !== undefined && (await findEntity(db, merchantId))?.type !== 'merchant')
           throw unknownEntity('merchant');
         const lines = await forecast(db, recurringRules(config), { merchantId }, FORECAST_DAYS, Infinity);

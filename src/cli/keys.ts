@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { olderSecrets } from '../database/entity/client-credential';
-import { keyUse, reencrypt } from '../database/key-rotation/re-encrypt';
+import { keyUse, reencrypt, type ReencryptProgress } from '../database/key-rotation/re-encrypt';
 import { claimRing } from '../database/key-rotation/claim-keyring';
 import { revokeSigningKey, rotateKey } from '../database/keys/signing-key';
 import { OperatorError } from '../domain/failures';
@@ -15,21 +15,19 @@ export function fill(keys: Command): void {
     .option('--books', 'the key that signs the heads of the books, instead of that of access tokens')
     .addOption(reasonOption())
     .action(
-      onEngine(
-        async ({ db, ring }, _config, { books = false, ...options }: Explained & { books?: boolean }) => {
-          const kid = await rotateKey(db, ring, operator(options), books ? 'chain_keys' : 'signing_keys');
-          const what = books ? 'The heads of the books' : 'Tokens';
-          return { json: { kid }, text: `${what} are signed with ${kid} now` };
-        },
-      ),
+      onEngine(async (db, _config, { books = false, ...options }: Explained & { books?: boolean }) => {
+        const kid = await rotateKey(db, operator(options), books ? 'chain_keys' : 'signing_keys');
+        const what = books ? 'The heads of the books' : 'Tokens';
+        return { json: { kid }, text: `${what} are signed with ${kid} now` };
+      }),
     );
 
   command(keys, 'revoke', 'end a signing key, and within a minute all tokens that it signed')
     .argument('<kid>')
     .addOption(reasonOption())
     .action(
-      onEngine(async ({ db, ring }, _config, kid: string, options: Explained) => {
-        const current = await revokeSigningKey(db, ring, operator(options), kid);
+      onEngine(async (db, _config, kid: string, options: Explained) => {
+        const current = await revokeSigningKey(db, operator(options), kid);
         if (current === undefined) {
           throw new OperatorError(
             'there is no such signing key: GET /.well-known/jwks.json has the ids of those in use',
@@ -43,36 +41,40 @@ export function fill(keys: Command): void {
     );
 
   command(keys, 'status', 'how much each key of ASSENT_KEYS encrypts').action(
-    onEngine(async ({ ring }, config) => {
+    onEngine(async ({ keyring }, config) => {
       const all = await asOwner(config, (db) =>
-        keyUse(db, ring, ({ place, number, of }) => progress.part(number - 1, of, `${place} is counted`)),
+        keyUse(db, ({ place, number, of }) => progress.part(number - 1, of, `${place} is counted`)),
       );
       const head = ['key', 'in the ring', 'encrypts', 'paymentIDs', 'deviceIds', 'client secrets'];
       const table = all.map((one) => {
         const columns = Object.entries(one.encrypts).map(([column, count]) => `${count} ${column}`);
         return [one.kid, one.ring, columns.join('\n'), one.paymentIds, one.deviceIds, one.clientSecrets];
       });
-      return { json: { current: ring.current, keys: all }, text: tableOf(head, table) };
+      return { json: { current: keyring.current, keys: all }, text: tableOf(head, table) };
     }),
   );
 
   command(keys, 'reseal', 'bring everything under the current key of ASSENT_KEYS, while all goes on')
     .addOption(reasonOption())
     .action(
-      onEngine(async ({ ring }, config, options: Explained) => {
-        const say = ({ table, number, of, changed }: Parameters<Parameters<typeof reencrypt>[3]>[0]) =>
+      onEngine(async ({ keyring }, config, options: Explained) => {
+        const say: ReencryptProgress = ({ table, number, of, changed }) =>
           progress.part(
             number - 1,
             of,
-            `${table}: ${counted(changed, 'rows')} brought under ${ring.current}`,
+            `${table}: ${counted(changed, 'rows')} brought under ${keyring.current}`,
           );
-        const { changed, clientSecretsLeft } = await asOwner(config, async (db) => {
-          await claimRing(db, ring);
-          return {
-            changed: await reencrypt(db, ring, operator(options), say),
-            clientSecretsLeft: await olderSecrets(db, ring),
-          };
-        });
+        const { changed, clientSecretsLeft } = await asOwner(
+          config,
+          async (db) => {
+            await claimRing(db, keyring);
+            return {
+              changed: await reencrypt(db, operator(options), say),
+              clientSecretsLeft: await olderSecrets(db),
+            };
+          },
+          keyring,
+        );
         const total = Object.values(changed).reduce((sum, count) => sum + count, 0);
         const left =
           clientSecretsLeft === 0
@@ -80,8 +82,8 @@ export function fill(keys: Command): void {
             : `\n${counted(clientSecretsLeft, 'client secrets')} keep their older key until the client's next token ` +
               'call: run "assent keys reseal" again after it, before that key leaves the ring';
         return {
-          json: { kid: ring.current, changed, clientSecretsLeft },
-          text: `Everything is under ${ring.current} now; ${total} rows were not${left}`,
+          json: { kid: keyring.current, changed, clientSecretsLeft },
+          text: `Everything is under ${keyring.current} now; ${total} rows were not${left}`,
         };
       }),
     );

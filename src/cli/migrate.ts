@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import { refusedAppLogin } from '../database/pool/availability';
-import { APP_ROLE, executorOf } from '../database/pool/connection';
+import { APP_ROLE, statementsOf } from '../database/pool/connection';
 import { migrateUp, schemaDifference } from '../database/migrate';
 import { readTemporalState } from '../database/engine/temporal-state';
 import { counted } from '../domain/words/counted';
@@ -50,7 +50,7 @@ export function fill(command: Command): void {
         if (TEMPORAL_ADDRESS !== undefined && engineOf(config) === undefined) {
           const settings = { ...config, TEMPORAL_ADDRESS };
           const { installation } = await withOwnerUrl(config, (url) =>
-            onDatabase(url, (client) => readTemporalState(executorOf(client))),
+            onDatabase(url, (client) => readTemporalState(statementsOf(client))),
           );
           await prepareGivenNamespace(settings, NAMESPACE_WITHIN_MS, installation, createNamespace);
         }
@@ -70,7 +70,7 @@ export function fill(command: Command): void {
  */
 export async function schemaMigrated(url: string, withinMs = MIGRATED_WITHIN_MS): Promise<void> {
   const attempt = async () => {
-    const { missing } = await onDatabase(url, (client) => schemaDifference(executorOf(client)), {
+    const { missing } = await onDatabase(url, (client) => schemaDifference(statementsOf(client)), {
       role: APP_ROLE,
     }).catch((cause: unknown) => {
       const refused = refusedAppLogin(cause);

@@ -25,11 +25,11 @@ export function fill(period: Command): void {
     .addArgument(monthArgument())
     .addOption(reasonOption())
     .action(
-      onEngine(async ({ db }, { NETWORK_TIMEZONE: timeZone }, month: string, options: Explained) => {
+      onEngine(async (db, _config, month: string, options: Explained) => {
         const first = firstDayOf(month);
         const { changed, statements } = await db.transaction(async (trx) => ({
-          changed: await closePeriod(trx, operator(options), timeZone, first),
-          statements: await keepLongDigests(trx, timeZone, first),
+          changed: await closePeriod(trx, operator(options), first),
+          statements: await keepLongDigests(trx, first),
         }));
         const kept = `${counted(statements, 'statements')} of more than ${HASHED_MAX} lines kept by SHA-256`;
         return {
@@ -43,7 +43,7 @@ export function fill(period: Command): void {
     .addArgument(monthArgument())
     .addOption(reasonOption().makeOptionMandatory())
     .action(
-      onEngine(async ({ db }, _config, month: string, options: Explained) => {
+      onEngine(async (db, _config, month: string, options: Explained) => {
         await db.transaction((trx) => reopenPeriod(trx, operator(options), firstDayOf(month)));
         return {
           json: { period: month, state: 'reopened', changed: true },
@@ -59,11 +59,11 @@ export function fill(period: Command): void {
  *
  * @returns how many there are
  */
-async function keepLongDigests(trx: Transaction, timeZone: string, first: string): Promise<number> {
+async function keepLongDigests(trx: Transaction, first: string): Promise<number> {
   let done = 0;
   for (let date = first; date.slice(0, 7) === first.slice(0, 7); date = addDays(date, 1)) {
     for (const of of await longStatements(trx, date)) {
-      const { edition } = await readFinality(trx, timeZone, date, of.party);
+      const { edition } = await readFinality(trx, date, of.party);
       if ((await readDigest(trx, of, edition)) === undefined) {
         await keepDigest(trx, of, edition, await digestOf(trx, of));
       }

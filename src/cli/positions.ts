@@ -38,7 +38,7 @@ export function fill(command: Command): void {
       ),
     )
     .action(
-      onEngine(async ({ db }, { NETWORK_TIMEZONE: timeZone }, { date: day, currency = null }: Asked) => {
+      onEngine(async (db, { NETWORK_TIMEZONE: timeZone }, { date: day, currency = null }: Asked) => {
         const date = day ?? addDays(calendarDay(new Date(), timeZone), -1);
         const { final, positions } = await readAll(db, { date, currency, timeZone });
         const totals = [...groupBy(positions, (one) => one.currency)].map(([of, all]) => ({

@@ -81,7 +81,7 @@ export function fill(command: Command): void {
     .addOption(endRowlessOption())
     .addOption(reasonOption())
     .action(
-      onEngine(async ({ db }, config, { fix = false, endRowless = 0, ...explained }: Options) => {
+      onEngine(async (db, config, { fix = false, endRowless = 0, ...explained }: Options) => {
         if (endRowless > 0 && !fix) throw new OperatorError('--end-rowless goes with --fix');
         const by = fix ? operator(explained) : undefined;
         const client = openTemporal(config);

@@ -42,7 +42,7 @@ export function fill(statements: Command): void {
     .addOption(dayOption('--through <date>', 'the file covers all currencies up to this day'))
     .addOption(reasonOption())
     .action(
-      onEngine(async ({ db }, config, file: string, given: Given) => {
+      onEngine(async (db, config, file: string, given: Given) => {
         if ((await findEntity(db, given.bank))?.type !== 'bank') {
           throw new OperatorError(`${given.bank} is no bank. See "assent entity list".`);
         }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Config } from '../settings/config';
+import type { Database } from '../database/pool/connection';
 import { listWorkers } from '../database/engine/worker-heartbeat';
 import { outboxBacklog, type OutboxBacklog } from '../database/outbox';
 import { unresolvedExceptions } from '../database/reconciliation-exception/list-exceptions';
@@ -11,15 +12,15 @@ import { serviceProblems, serviceWarnings } from '../temporal/readiness';
 import { taskQueues } from '../temporal/task-queues';
 import { VERSION } from '../process/version';
 import { onEngine, takingJson } from './command';
-import { anyRing, engineOf, type Engine } from './engine';
+import { anyRing, engineOf } from './engine';
 import { inDays } from './exceptions';
 import { factsOf, tableOf, type Cell } from './output';
 import { openTemporal } from './temporal';
 
 export function fill(command: Command): void {
   takingJson(command).action(
-    onEngine(async (engine, config) => {
-      const report = await readStatus(engine, config);
+    onEngine(async (db, config) => {
+      const report = await readStatus(db, config);
       if (!report.ready) process.exitCode = 1;
       return { json: report, text: inWords(report) };
     }, anyRing),
@@ -28,13 +29,13 @@ export function fill(command: Command): void {
 
 type Report = Awaited<ReturnType<typeof readStatus>>;
 
-async function readStatus({ db, ring }: Engine, config: Config) {
+async function readStatus(db: Database, config: Config) {
   const client = openTemporal(config);
   try {
     // First and alone: if the database hangs, only one connection is waited for.
     const workers = await listWorkers(db);
     const [problems, warnings, outbox, overdue, exceptions, books, queues] = await Promise.all([
-      serviceProblems(db, ring, client),
+      serviceProblems(db, client),
       serviceWarnings(db),
       outboxBacklog(db),
       overdueBacklog(db, OVERDUE_AFTER_S),

@@ -11,12 +11,12 @@ export function fill(token: Command): void {
     .argument('<entityId>')
     .addOption(reasonOption())
     .action(
-      onEngine(async ({ db, ring }, config, entityId: string, options: Explained) => {
+      onEngine(async (db, config, entityId: string, options: Explained) => {
         const found = await readStanding(db, entityId);
         if (found === undefined) throw unknownEntity();
         if (!found.active)
           throw new OperatorError('this entity is disabled: "assent entity enable" lets it in again');
-        const issued = await createAccessTokens({ db, ring, config }).issue({ entityId, ...found });
+        const issued = await createAccessTokens({ db, config }).issue({ entityId, ...found });
         const { token: accessToken, tokenId, expiresInS } = issued;
         // The audit event must exist before the token is printed.
         await db.transaction((trx) =>

@@ -24,8 +24,8 @@ export function fill(command: Command): void {
   takingJson(command)
     .argument('<id>', 'a reference, or any id of it')
     .action(
-      onEngine(async ({ db, ring }, config, id: string) => {
-        const story = id.length > GIVEN_MAX ? undefined : await findTimeline(db, ring, id);
+      onEngine(async (db, config, id: string) => {
+        const story = id.length > GIVEN_MAX ? undefined : await findTimeline(db, id);
         if (!story) throw new OperatorError(UNKNOWN);
         const look = workflowLinks(config);
         const lines = story.steps.map((moment) => shown(moment, look));

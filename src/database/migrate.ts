@@ -6,8 +6,7 @@ import type { Mode } from '../domain/mode';
 import { deploymentWords } from '../domain/words/deployment-words';
 import type { Actor } from './record/audit-event';
 import { LOCK_NOT_AVAILABLE } from './pool/availability';
-import type { Executor } from './pool/connection';
-import { STATEMENTS } from './pool/statement';
+import { STATEMENTS, type Statements } from './pool/statement';
 import { DeploymentError, requireMigratable } from './engine/deployment';
 
 const FOLDER = join(__dirname, '../../migrations');
@@ -80,7 +79,7 @@ export async function migrateUp(
     const all = await source.getMigrations([]);
     const before = await applied(db);
     if (before.some((name) => !all.includes(name))) throw new DeploymentError(deploymentWords.otherSchema);
-    await requireMigratable(executorOf(db), { mode, timeZone });
+    await requireMigratable(statementsOf(db), { mode, timeZone });
     const wanted = all.filter((name) => !before.includes(name));
     const ran: string[] = [];
     // One by one: `latest` would run all in one transaction, which would lock the first migration's
@@ -95,7 +94,7 @@ export async function migrateUp(
 }
 
 /** knex has question marks where statements have `$1`, `$2`, …, which come in this order. */
-function executorOf(db: Knex): Executor {
+function statementsOf(db: Knex): Statements {
   return {
     ...STATEMENTS,
     query: (text, values = []) =>
@@ -152,7 +151,7 @@ async function record(db: Knex, { actor, reason }: Actor, migration: string): Pr
  *
  * @throws if the schema was never migrated
  */
-export async function schemaDifference(db: Executor): Promise<{ missing: string[]; unknown: string[] }> {
+export async function schemaDifference(db: Statements): Promise<{ missing: string[]; unknown: string[] }> {
   const wanted = await source.getMigrations([]);
   const done = (await db.rows<{ name: string }>`SELECT name FROM knex_migrations ORDER BY name`).map(
     ({ name }) => name,

@@ -8,7 +8,7 @@ import {
   type WorkflowRun,
 } from '../domain/workflow/workflow-id';
 import { shownName } from './shown-name';
-import { openDatabase, type Executor, type PooledDatabase } from './pool/connection';
+import { openDatabase, type Executor, type PooledDatabase, type EngineFacts } from './pool/connection';
 import { raw } from './pool/statement';
 import { RELAYS_CHANNEL } from './pool/wake-relays';
 
@@ -218,6 +218,7 @@ const ANSWER_WITHIN_MS = 5_000;
  */
 export function openOutbox(
   url: string,
+  facts: EngineFacts,
   requireFit: (connection: ClientBase) => Promise<void>,
   hear: () => void,
 ): PooledDatabase {
@@ -226,7 +227,7 @@ export function openOutbox(
     connection.on('notification', hear);
     await connection.query(`SET enable_seqscan = off; SET enable_bitmapscan = off; LISTEN ${RELAYS_CHANNEL}`);
   };
-  return openDatabase(url, 1, onConnect, ANSWER_WITHIN_MS);
+  return openDatabase(url, 1, facts, { onConnect, answerWithinMs: ANSWER_WITHIN_MS });
 }
 
 /**

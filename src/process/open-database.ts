@@ -2,9 +2,9 @@ import type { ClientBase } from 'pg';
 import type { Logger } from 'pino';
 import { ConfigError, type ServerConfig } from '../settings/config';
 import { refusedAppLogin } from '../database/pool/availability';
-import { APP_ROLE, executorOf, openDatabase, type PooledDatabase } from '../database/pool/connection';
+import { statementsOf, openDatabase, type PooledDatabase } from '../database/pool/connection';
 import { DeploymentError, requireDeployment } from '../database/engine/deployment';
-import { KeyringError, type Keyring } from '../database/keys/keyring';
+import { KeyringError, type Keyring } from '../database/keyring/keyring';
 import { claimRing, requireSigningKey } from '../database/key-rotation/claim-keyring';
 import { traceparentAtHand } from './at-hand';
 
@@ -24,7 +24,7 @@ export function fitFor(config: ServerConfig, ring: Keyring, log: Logger): Requir
   let ringFits = false;
   return async (connection) => {
     try {
-      const first = executorOf(connection);
+      const first = statementsOf(connection);
       await requireDeployment(first, deployment);
       if (ringFits) return;
       await claimRing(first, ring);
@@ -46,12 +46,18 @@ export function fitFor(config: ServerConfig, ring: Keyring, log: Logger): Requir
  */
 export async function openOwnDatabase(
   config: ServerConfig,
+  keyring: Keyring,
   requireFit: RequireFit,
   answerWithinMs?: number,
 ): Promise<PooledDatabase> {
   const { DATABASE_POOL, DATABASE_URL } = config;
   const traceparent = config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined ? undefined : traceparentAtHand;
-  const db = openDatabase(DATABASE_URL, DATABASE_POOL, requireFit, answerWithinMs, APP_ROLE, traceparent);
+  const db = openDatabase(
+    DATABASE_URL,
+    DATABASE_POOL,
+    { keyring, timeZone: config.NETWORK_TIMEZONE },
+    { onConnect: requireFit, answerWithinMs, traceparent },
+  );
   // Requests get 503 while Postgres is away or not migrated.
   await db.query('SELECT 1').catch((error: unknown) => {
     const refused = refusedAppLogin(error);

@@ -1,8 +1,7 @@
 import { join } from 'node:path';
-import { executorOf, openDatabase, type Database } from '../database/pool/connection';
+import { statementsOf, openDatabase, type Database, type EngineFacts } from '../database/pool/connection';
 import { admitEntity, changeTrust } from '../database/entity-control/control-entity';
 import { findEntity, type NewEntity } from '../database/entity/create-entity';
-import type { Keyring } from '../database/keys/keyring';
 import { claimRing } from '../database/key-rotation/claim-keyring';
 import { operatorActor } from '../process/operator';
 import { readOwnJson, writePrivateFile } from '../process/own-file';
@@ -19,15 +18,17 @@ type Players = Pick<Cast, 'shop' | 'bank'>;
 export async function prepareCast(
   folder: string,
   databaseUrl: string,
-  ring: Keyring,
+  facts: EngineFacts,
   places: Pick<Cast, 'apiUrl' | 'workflowUrl'>,
 ): Promise<string> {
   const file = join(folder, 'sandbox.json');
   const advice = 'It holds the parties of the sandbox: remove it, and others are made.';
   const kept = readOwnJson(file, advice) as Players | undefined;
-  const db = openDatabase(databaseUrl, 1, (connection) => claimRing(executorOf(connection), ring));
+  const db = openDatabase(databaseUrl, 1, facts, {
+    onConnect: (connection) => claimRing(statementsOf(connection), facts.keyring),
+  });
   try {
-    const { shop, bank } = kept && (await knows(db, kept)) ? kept : await makePlayers(db, ring);
+    const { shop, bank } = kept && (await knows(db, kept)) ? kept : await makePlayers(db);
     writePrivateFile(file, JSON.stringify({ shop, bank, ...places }, undefined, 2));
     return file;
   } finally {
@@ -40,18 +41,18 @@ async function knows(db: Database, { shop, bank }: Players): Promise<boolean> {
   return !found.includes(undefined);
 }
 
-async function makePlayers(db: Database, ring: Keyring): Promise<Players> {
+async function makePlayers(db: Database): Promise<Players> {
   const by = operatorActor('npm start');
   return db.transaction(async (trx) => {
     const make = async (entity: NewEntity): Promise<Player> => {
-      const made = await admitEntity(trx, ring, by, entity);
+      const made = await admitEntity(trx, by, entity);
       if (made === undefined) throw new Error('an entity without clientRef collides with none');
       return { name: entity.name, ...made };
     };
     const bank = await make({ type: 'bank', name: 'Lagoon Bank' });
     const shop = await make({ type: 'merchant', name: 'Mango Market', email: 'hello@mango-market.example' });
     // Customers give standing permissions to trusted merchants alone.
-    await changeTrust(trx, ring, by, { merchantId: shop.entityId, trustLevel: 'trusted' });
+    await changeTrust(trx, by, { merchantId: shop.entityId, trustLevel: 'trusted' });
     return { shop, bank };
   });
 }

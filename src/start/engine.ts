@@ -3,9 +3,9 @@ import { join, resolve } from 'node:path';
 import { DeploymentError } from '../database/engine/deployment';
 import { readTemporalState } from '../database/engine/temporal-state';
 import { deleteAllHeartbeats } from '../database/engine/worker-heartbeat';
-import { readKeyring } from '../database/keys/keyring';
+import { readKeyring } from '../database/keyring/keyring';
 import { migrateUp } from '../database/migrate';
-import { executorOf } from '../database/pool/connection';
+import { statementsOf } from '../database/pool/connection';
 import { onDatabase } from '../database/pool/one-connection';
 import { OperatorError } from '../domain/failures';
 import { untilAborted } from '../process/deadline';
@@ -137,7 +137,12 @@ async function boot(common: Boot): Promise<EngineFile> {
     temporalUiUrl && `${temporalUiUrl}/namespaces/${encodeURIComponent(TEMPORAL_NAMESPACE)}/workflows/`;
   const cast =
     ASSENT_MODE === 'sandbox'
-      ? await prepareCast(folder, databaseUrl, readKeyring(keys), { apiUrl, workflowUrl })
+      ? await prepareCast(
+          folder,
+          databaseUrl,
+          { keyring: readKeyring(keys), timeZone: config.NETWORK_TIMEZONE },
+          { apiUrl, workflowUrl },
+        )
       : undefined;
 
   say('Starting the API and the worker …');
@@ -223,8 +228,8 @@ async function prepareDatabase({ config, folder, say }: Boot, ownerUrl: string):
   }
   return onDatabase(ownerUrl, async (client) => {
     // The workers of this folder's database belonged to an earlier engine, and are dead.
-    if (isOwn) await deleteAllHeartbeats(executorOf(client));
-    return (await readTemporalState(executorOf(client))).installation;
+    if (isOwn) await deleteAllHeartbeats(statementsOf(client));
+    return (await readTemporalState(statementsOf(client))).installation;
   });
 }
 

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { executorOf } from '../database/pool/connection';
-import { KeyringError, makeKeyring, readKeyring } from '../database/keys/keyring';
+import { statementsOf } from '../database/pool/connection';
+import { KeyringError, makeKeyring, readKeyring } from '../database/keyring/keyring';
 import { requireRing } from '../database/key-rotation/claim-keyring';
 import { onDatabase } from '../database/pool/one-connection';
 import { OperatorError } from '../domain/failures';
@@ -21,7 +21,7 @@ export async function openKeyring(
   const keys = given ?? (isKept ? readFileSync(file, 'utf8').trim() : makeKeyring());
   try {
     const ring = readKeyring(keys);
-    await onDatabase(ownerUrl, (client) => requireRing(executorOf(client), ring));
+    await onDatabase(ownerUrl, (client) => requireRing(statementsOf(client), ring));
   } catch (cause) {
     if (given !== undefined || !(cause instanceof KeyringError)) throw cause;
     throw new OperatorError(

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { CHAIN_SILENT_AFTER_S, chainAgeS } from '../database/chain/extend-chain';
 import type { Database } from '../database/pool/connection';
-import type { Keyring } from '../database/keys/keyring';
+import type { Keyring } from '../database/keyring/keyring';
 import { ringFaults } from '../database/key-rotation/claim-keyring';
 import { readTemporalState, RECONCILE_SILENT_AFTER_S } from '../database/engine/temporal-state';
 import { workerFault } from '../database/engine/worker-heartbeat';
@@ -75,11 +75,11 @@ export async function workflowProblems(db: Database, client: Client): Promise<Pr
   return temporal.length > 0 ? temporal : [...restart, ...worker];
 }
 
-export async function serviceProblems(db: Database, ring: Keyring, client: Client): Promise<Problem[]> {
+export async function serviceProblems(db: Database, client: Client): Promise<Problem[]> {
   const [postgres, keys, workflows] = await Promise.all([
     databaseProblems(db),
     // The keys are unknown while Postgres is away.
-    ringProblems(db, ring).catch(() => []),
+    ringProblems(db, db.keyring).catch(() => []),
     workflowProblems(db, client),
   ]);
   return [...postgres, ...keys, ...workflows];

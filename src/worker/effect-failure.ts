@@ -3,7 +3,7 @@ import { isGrpcServiceError, ServiceError } from '@temporalio/client';
 import { ApplicationFailure, TemporalFailure } from '@temporalio/common';
 import type { ActivityExecuteInput, ActivityInboundCallsInterceptor, Next } from '@temporalio/worker';
 import { isUnavailable } from '../database/pool/availability';
-import { KeyringError } from '../database/keys/keyring';
+import { KeyringError } from '../database/keyring/keyring';
 import { describeError } from '../process/log';
 
 /**

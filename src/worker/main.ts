@@ -15,7 +15,7 @@ import { createWebhookActivities } from '../activities/webhook';
 import { createWebhookConnector } from '../activities/webhook-connector';
 import { readConfig, recurringRules, requireServers } from '../settings/config';
 import { endedOf } from '../database/billing-request/read-billing-request';
-import { readKeyring } from '../database/keys/keyring';
+import { readKeyring } from '../database/keyring/keyring';
 import { openOutbox } from '../database/outbox';
 import { WHOLE_MAX } from '../database/verify/nightly-result';
 import { withDeadline } from '../process/deadline';
@@ -92,7 +92,7 @@ async function main(): Promise<void> {
 
   const keyring = readKeyring(config.ASSENT_KEYS);
   const requireFit = fitFor(config, keyring, log);
-  const db = await openOwnDatabase(config, requireFit);
+  const db = await openOwnDatabase(config, keyring, requireFit);
   const connection = await connect(config);
   const tracing = openTracing(config, 'assent-worker', log);
   const traces = tracing && traceWorker(tracing);
@@ -110,7 +110,7 @@ async function main(): Promise<void> {
     { names: ['temporal', 'worker'], problems: () => workflowProblems(db, client) },
   ]);
   const namespace = await attendFirst(db, client, connection, config.TEMPORAL_ADDRESS, log);
-  const outbox = openOutbox(config.DATABASE_URL, requireFit, () => relay.kick());
+  const outbox = openOutbox(config.DATABASE_URL, db, requireFit, () => relay.kick());
   const relay = createRelay(outbox, client, log, traces?.start);
   const patienceOf = ({ maxConcurrentWorkflowTaskExecutions: slots }: typeof BILLING) =>
     createAnswerPatience(slots, (ids) => endedOf(db, ids), log);
@@ -119,7 +119,6 @@ async function main(): Promise<void> {
   const connector = createWebhookConnector({ allowPrivate: config.ALLOW_PRIVATE_WEBHOOKS });
   const webhooks = createWebhookActivities({
     db,
-    keyring,
     config,
     connector,
     log,
@@ -127,19 +126,18 @@ async function main(): Promise<void> {
     trace: traces?.attempt,
   });
   const activities = {
-    ...createBillingRequestActivities(db, keyring, config.NETWORK_TIMEZONE, patience.calls),
-    ...createBankStatementActivities(db, keyring, config.BOOKING_DAYS, log),
-    ...createCustomerMigrationActivities(db, keyring),
-    ...createBooksActivities(db, keyring, config.NETWORK_TIMEZONE, WHOLE_MAX, log),
-    ...createIntentActivities(db, keyring),
+    ...createBillingRequestActivities(db, patience.calls),
+    ...createBankStatementActivities(db, config.BOOKING_DAYS, log),
+    ...createCustomerMigrationActivities(db),
+    ...createBooksActivities(db, WHOLE_MAX, log),
+    ...createIntentActivities(db),
     ...createRecurringActivities(
       db,
-      keyring,
       recurringRules(config),
       patience.schedules,
       webhooks.deliverFirstAttempts,
     ),
-    ...createRefundActivities(db, keyring, config.NETWORK_TIMEZONE),
+    ...createRefundActivities(db),
     ...createSandboxClockActivities(db, client, config.CLOCK_WAIT_S, log),
     ...createReconcileActivities(db, client, config.RECONCILE_AFTER_S, log, measureReconcile(registry)),
     ...webhooks,

@@ -1,13 +1,10 @@
 import type { AnswerPatience } from '../../src/activities/answer-patience';
 import { createBillingRequestActivities } from '../../src/activities/billing-request';
 import { endedOf, type AwaitedCharge } from '../../src/database/billing-request/read-billing-request';
-import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { databaseOfFile } from '../support/database';
 import { signalsTo } from '../support/outbox';
 import { moveClock, standingApproval, type Standing } from '../support/standing';
 import { billBy, answerBill } from '../support/settled';
-
-const keyring = readKeyring(makeKeyring());
 
 const { db } = databaseOfFile();
 
@@ -23,18 +20,18 @@ function activities(whileWaiting: (charges: { id: string }[]) => Promise<void> =
     },
     stop: () => undefined,
   };
-  return createBillingRequestActivities(db, keyring, 'Africa/Lagos', patience);
+  return createBillingRequestActivities(db, patience);
 }
 
 async function charge(standing: Standing, workflowId: string, by: 'agreement' | 'lookupID'): Promise<string> {
-  const [billed] = await billBy(db, keyring, standing, [by], { workflowId });
+  const [billed] = await billBy(db, standing, [by], { workflowId });
   return billed?.id ?? '';
 }
 
-const confirm = (standing: Standing, id: string) => answerBill(db, keyring, standing, id, `tx-${id}`);
+const confirm = (standing: Standing, id: string) => answerBill(db, standing, id, `tx-${id}`);
 
 test('a workflow that was started without its charges finds those that are open, and closes them in time', async () => {
-  const standing = await standingApproval(db, keyring, {});
+  const standing = await standingApproval(db, {});
   const workflowId = 'billing-batch/one-of-its-own';
   const id = await charge(standing, workflowId, 'lookupID');
   expect(await activities().awaitAnswer([], workflowId)).toMatchObject({ open: [id], ended: [] });
@@ -48,7 +45,7 @@ test('a workflow that was started without its charges finds those that are open,
 describe('an answer', () => {
   let standing: Standing;
   beforeAll(async () => {
-    standing = await standingApproval(db, keyring, {});
+    standing = await standingApproval(db, {});
   });
 
   test('that comes while it is waited for is seen, and signals nobody', async () => {
@@ -93,7 +90,7 @@ describe('an answer', () => {
   test('in a bank’s own words is not in the history, where it cannot be erased', async () => {
     const workflowId = 'billing-request/own-words';
     const id = await charge(standing, workflowId, 'agreement');
-    await answerBill(db, keyring, standing, id, null, 'Ada Obi has died');
+    await answerBill(db, standing, id, null, 'Ada Obi has died');
     const { ended } = await activities().awaitAnswer([id], workflowId);
     expect(ended).toMatchObject([{ status: 'declined', declineReason: 'other' }]);
   });

@@ -1,20 +1,17 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createBooksActivities } from '../../src/activities/books';
-import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { readLastResult } from '../../src/database/verify/nightly-result';
 import { asOwner, databaseOfFile } from '../support/database';
 import { answerBill, bill, charge } from '../support/settled';
 import { standingApproval, type Standing } from '../support/standing';
-
-const keyring = readKeyring(makeKeyring());
 
 const database = databaseOfFile();
 const { db } = database;
 let standing: Standing;
 let logged: object[];
 beforeAll(async () => {
-  standing = await standingApproval(db, keyring);
-  await charge(db, keyring, standing);
+  standing = await standingApproval(db);
+  await charge(db, standing);
 });
 beforeEach(() => {
   logged = [];
@@ -23,7 +20,7 @@ beforeEach(() => {
 /** The work of one night. */
 function verifyBooks(wholeMax = 1_000): Promise<string> {
   const log = { info: () => undefined, error: (one: object) => void logged.push(one) };
-  const activities = createBooksActivities(db, keyring, 'Africa/Lagos', wholeMax, log);
+  const activities = createBooksActivities(db, wholeMax, log);
   return new MockActivityEnvironment().run(() => activities.verifyBooks());
 }
 
@@ -31,8 +28,8 @@ const tamper = (sql: string) => asOwner(database.url, `SET session_replication_r
 
 /** A declined charge that a hand has made successful: two differences. */
 async function forge(): Promise<string> {
-  const { id } = await bill(db, keyring, standing);
-  await answerBill(db, keyring, standing, id, null);
+  const { id } = await bill(db, standing);
+  await answerBill(db, standing, id, null);
   await tamper(
     `UPDATE billing_requests SET status = 'successful', decline_reason = NULL, bank_transaction_id = 'forged' WHERE id = '${id}'`,
   );

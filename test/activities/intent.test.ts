@@ -4,26 +4,23 @@ import type { Executor } from '../../src/database/pool/connection';
 import { signalDue } from '../../src/database/sandbox-clock/advance-sandbox-clock';
 import { answerIntent } from '../../src/database/intent/end-intents';
 import { markIntentWaiting } from '../../src/database/intent/read-intent';
-import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { databaseOfFile } from '../support/database';
 import { waitsForALock } from '../support/open-transaction';
 import { signalsTo } from '../support/outbox';
 import { lookupIdOf, moveClock, standingApproval, type Standing } from '../support/standing';
 import { askIntents } from '../support/settled';
 
-const keyring = readKeyring(makeKeyring());
-
 const { db } = databaseOfFile();
 let standing: Standing;
 beforeEach(async () => {
-  standing = await standingApproval(db, keyring);
+  standing = await standingApproval(db);
 });
 
-const readDecision = (intentId: string) => createIntentActivities(db, keyring).readDecision(intentId);
+const readDecision = (intentId: string) => createIntentActivities(db).readDecision(intentId);
 
 /** @returns the id of the intent; its workflow would be `intent/<id>` */
 async function ask(): Promise<string> {
-  const [id = ''] = await askIntents(db, keyring, standing, [await lookupIdOf(db, standing.customerId)]);
+  const [id = ''] = await askIntents(db, standing, [await lookupIdOf(db, standing.customerId)]);
   return id;
 }
 
@@ -35,14 +32,14 @@ async function answer(trx: Executor): Promise<void> {
     spendingLimits: undefined,
     blockMerchant: false,
   } as const;
-  await answerIntent(trx, keyring, bankId, { customerId, merchantId, lookupId, ...said });
+  await answerIntent(trx, bankId, { customerId, merchantId, lookupId, ...said });
 }
 
 const signalsOf = (intentId: string) => signalsTo(db, `intent/${intentId}`);
 
 const refuse = (decision: 'deny' | 'suspended', blockMerchant: boolean) =>
   db.transaction((trx) =>
-    changeDecision(trx, keyring, standing.bankId, standing.agreementId, {
+    changeDecision(trx, standing.bankId, standing.agreementId, {
       customerDecision: decision,
       spendingLimits: undefined,
       blockMerchant,
@@ -65,7 +62,7 @@ test.each(ENDS)(
     expect(await signalsOf(intentId)).toEqual([]);
     expect(await readDecision(intentId)).toMatchObject({ status, closes: null });
 
-    standing = await standingApproval(db, keyring);
+    standing = await standingApproval(db);
     const waiting = await ask();
     expect(await readDecision(waiting)).toMatchObject({ status: 'pending' });
     await end();

@@ -5,15 +5,12 @@ import { createReconcileActivities, type Reconciled } from '../../src/activities
 import { beginAdvance } from '../../src/database/sandbox-clock/advance-sandbox-clock';
 import { restartsWaiting } from '../../src/database/reconcile/open-work';
 import { enqueueBulkSignals } from '../../src/database/outbox';
-import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { adoptNamespace, readTemporalState } from '../../src/database/engine/temporal-state';
 import { restartProblems } from '../../src/temporal/readiness';
 import { formatInstant } from '../../src/domain/calendar';
 import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { asOwner, databaseOfFile } from '../support/database';
 import { makeSchedule, standingApproval, type Standing } from '../support/standing';
-
-const keyring = readKeyring(makeKeyring());
 
 const database = databaseOfFile();
 const { db } = database;
@@ -27,7 +24,7 @@ beforeEach(async () => {
   logged = [];
   await db.rows`UPDATE schedules SET acts_at = 'infinity'`;
   await db.rows`DELETE FROM outbox`;
-  standing = await standingApproval(db, keyring);
+  standing = await standingApproval(db);
 });
 
 const client = {
@@ -64,7 +61,7 @@ async function runBesideRelay(): Promise<Reconciled> {
 }
 
 test('after a loss of Temporal’s data all of a kind is started again at once, whatever a large party’s change has left', async () => {
-  const id = await makeSchedule(db, keyring, standing);
+  const id = await makeSchedule(db, standing);
   await asOwner(
     database.url,
     `INSERT INTO schedules SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'sch_lost' || lpad(n::text, 4, '0')))).*
@@ -93,7 +90,7 @@ test('after a loss of Temporal’s data all of a kind is started again at once, 
 });
 
 test('a loss of Temporal’s data is not over while a start waits to be carried', async () => {
-  gone.add(workflowIds.recurring(await makeSchedule(db, keyring, standing)));
+  gone.add(workflowIds.recurring(await makeSchedule(db, standing)));
   await adoptNamespace(db, 'fourth');
   await adoptNamespace(db, 'fifth');
   const environment = new MockActivityEnvironment();
@@ -112,7 +109,7 @@ test('a loss of Temporal’s data is not over while a start waits to be carried'
 });
 
 test('a run says that it lives while Temporal is asked about much that is overdue', async () => {
-  const id = await makeSchedule(db, keyring, standing);
+  const id = await makeSchedule(db, standing);
   await asOwner(
     database.url,
     `INSERT INTO schedules SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'sch_late' || lpad(n::text, 4, '0')))).*
@@ -144,7 +141,7 @@ test('a run says that it lives while Temporal is asked about much that is overdu
 
 test('a run is known to have been, and one that cannot start anything again is not', async () => {
   await db.rows`UPDATE temporal_state SET reconciled_at = clock_timestamp() - interval '1 hour'`;
-  gone.add(workflowIds.recurring(await makeSchedule(db, keyring, standing)));
+  gone.add(workflowIds.recurring(await makeSchedule(db, standing)));
   await asOwner(database.url, `REVOKE INSERT ON outbox FROM assent_app`);
   await expect(run()).rejects.toThrow(/permission denied/);
   expect((await readTemporalState(db)).reconcileAgeS).toBeGreaterThan(3000);
@@ -154,7 +151,7 @@ test('a run is known to have been, and one that cannot start anything again is n
 });
 
 test('what is ended by hand does not wait until hundreds of schedules have been looked at', async () => {
-  const id = await makeSchedule(db, keyring, standing);
+  const id = await makeSchedule(db, standing);
   await asOwner(
     database.url,
     `INSERT INTO schedules SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'sch_copy' || lpad(n::text, 4, '0')))).*

@@ -1,8 +1,6 @@
 import { createRefundActivities } from '../../src/activities/refund';
-import { readConfig } from '../../src/settings/config';
 import type { Executor, Transaction } from '../../src/database/pool/connection';
 import { signalDue } from '../../src/database/sandbox-clock/advance-sandbox-clock';
-import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { answerRefund, markRefundWaiting } from '../../src/database/refund/settle-refund';
 import { databaseOfFile } from '../support/database';
 import { waitsForALock } from '../support/open-transaction';
@@ -10,25 +8,22 @@ import { signalsTo } from '../support/outbox';
 import { charge, refund } from '../support/settled';
 import { moveClock, standingApproval, type Standing } from '../support/standing';
 
-const keyring = readKeyring(makeKeyring());
-const config = readConfig({});
-
 const { db } = databaseOfFile();
 let standing: Standing;
 let refundId: string;
 
 /** Each test has a refund that nobody has looked at. */
 beforeEach(async () => {
-  standing = await standingApproval(db, keyring);
-  const { reference } = await charge(db, keyring, standing);
-  refundId = await refund(db, keyring, standing, reference, 1);
+  standing = await standingApproval(db);
+  const { reference } = await charge(db, standing);
+  refundId = await refund(db, standing, reference, 1);
 });
 
-const activities = () => createRefundActivities(db, keyring, config.NETWORK_TIMEZONE);
+const activities = () => createRefundActivities(db);
 const readRefund = () => activities().readRefund(refundId);
 
 const answer = (trx: Transaction) =>
-  answerRefund(trx, keyring, config.NETWORK_TIMEZONE, standing.bankId, refundId, {
+  answerRefund(trx, standing.bankId, refundId, {
     action: 'completed',
     bankTransactionId: `back-${refundId}`,
     reason: null,

@@ -7,7 +7,6 @@ import {
 } from '../../src/activities/sandbox-clock';
 import { readConfig, recurringRules } from '../../src/settings/config';
 import type { Database } from '../../src/database/pool/connection';
-import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { newId } from '../../src/database/identifier/new-id';
 import { beginAdvance, readClock } from '../../src/database/sandbox-clock/advance-sandbox-clock';
 import { databaseOfFile } from '../support/database';
@@ -15,7 +14,6 @@ import { takeSignals } from '../support/outbox';
 import { runSchedule } from '../support/schedule';
 import { answerCharges, makeSchedule, standingApproval, type Standing } from '../support/standing';
 
-const keyring = readKeyring(makeKeyring());
 const rules = recurringRules(readConfig({}));
 const DAY_MS = 86_400_000;
 
@@ -34,7 +32,7 @@ const log = { warn: () => undefined };
 let owner: string;
 
 beforeEach(async () => {
-  standing = await standingApproval(db, keyring);
+  standing = await standingApproval(db);
   owner = standing.merchantId;
   await db.rows`DELETE FROM outbox`;
 });
@@ -45,7 +43,7 @@ function after(ms: number, from = new Date()): Date {
 
 /** Its workflow has begun, and sleeps. */
 async function sleepingSchedule(): Promise<string> {
-  const id = await makeSchedule(db, keyring, standing, { frequency: 'weekly' });
+  const id = await makeSchedule(db, standing, { frequency: 'weekly' });
   await db.rows`UPDATE schedules SET waiting = true WHERE id = ${id}`;
   return id;
 }
@@ -77,9 +75,9 @@ function engine() {
       for (const id of await takeSignals(db)) {
         if (!id.startsWith('recurring/')) continue;
         const scheduleId = id.slice('recurring/'.length);
-        await runSchedule(db, keyring, rules, scheduleId);
-        await answerCharges(db, keyring, standing);
-        await runSchedule(db, keyring, rules, scheduleId);
+        await runSchedule(db, rules, scheduleId);
+        await answerCharges(db, standing);
+        await runSchedule(db, rules, scheduleId);
       }
     });
   };
@@ -113,7 +111,7 @@ describe('an advance', () => {
 
   it('waits for a bank that was asked a moment before it began, lest its window be closed over its answer', async () => {
     const id = await sleepingSchedule();
-    await runSchedule(db, keyring, rules, id);
+    await runSchedule(db, rules, id);
     await beginAdvance(db, owner, after(2 * DAY_MS));
     const { woken, idle } = engine();
     const activities = createSandboxClockActivities(woken, client, 5, log);
@@ -122,7 +120,7 @@ describe('an advance', () => {
     let answered: Promise<unknown> = Promise.resolve();
     environment.on('heartbeat', () => {
       beats += 1;
-      if (beats === 2) answered = answerCharges(db, keyring, standing);
+      if (beats === 2) answered = answerCharges(db, standing);
     });
     await environment.run((ownerId: string) => activities.moveClock(ownerId), owner);
     await answered;

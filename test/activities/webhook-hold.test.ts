@@ -57,11 +57,11 @@ const connectingAfter = (happens: () => Promise<unknown>): WebhookConnector => (
 const announceTo = async (entityId: string, workflowId?: string) =>
   (await sender.announceTo([entityId], workflowId))[0] ?? '';
 const set = (entityId: string, status: 'active' | 'disabled') =>
-  db.transaction((trx) => changeStatus(trx, sender.keyring, OPERATOR, entityId, status));
+  db.transaction((trx) => changeStatus(trx, OPERATOR, entityId, status));
 const move = (entityId: string, url: string | null) =>
-  db.transaction((trx) => changeEndpoint(trx, sender.keyring, OPERATOR, entityId, url));
+  db.transaction((trx) => changeEndpoint(trx, OPERATOR, entityId, url));
 const replaceSecret = (entityId: string, secret = newWebhookSecret()) =>
-  db.transaction((trx) => replaceWebhookSecret(trx, sender.keyring, OPERATOR, entityId, secret));
+  db.transaction((trx) => replaceWebhookSecret(trx, OPERATOR, entityId, secret));
 
 async function noticeTo(entityId: string): Promise<string> {
   const notice = await db.row<{
@@ -150,7 +150,7 @@ describe('webhooks of a disabled entity', () => {
     for (let round = 1; round <= 4; round++) await once(reading, 'read');
     expect(ended).toBe(false);
     const silence = { begun: true, reached: 'maybe', httpStatus: null, error: 'silence' } as const;
-    await recordOutcome(db, sender.keyring, deliveryId, 1, silence);
+    await recordOutcome(db, deliveryId, 1, silence);
     await waiting;
 
     // A worker that has died records nothing.
@@ -228,7 +228,7 @@ const byApi = { actor: 'entity:thief', cause: 'bank', requestId: null, reason: n
 
 /** Puts another secret in place, with the old one good for a day. */
 const rotate = (entityId: string, secret = newWebhookSecret()) =>
-  db.transaction((trx) => rotateWebhookSecret(trx, sender.keyring, byApi, entityId, secret));
+  db.transaction((trx) => rotateWebhookSecret(trx, byApi, entityId, secret));
 /** The same, with the old one ended at once. */
 async function take(entityId: string, secret?: string): Promise<void> {
   await rotate(entityId, secret);

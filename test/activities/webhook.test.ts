@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 import { changeStatus } from '../../src/database/entity-control/control-entity';
-import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { decrypt, encrypt } from '../../src/database/keys/encrypt';
+import { makeKeyring, readKeyring } from '../../src/database/keyring/keyring';
+import { decrypt, encrypt } from '../../src/database/keyring/encrypt';
 import { claimUnattempted } from '../../src/database/webhook/attempt-delivery';
 import { redeliver } from '../../src/database/webhook/list-deliveries';
 import type { DeliveryProgress } from '../../src/domain/workflow/messages';
@@ -47,8 +47,7 @@ async function attemptsOf(deliveryId: string) {
   return attempts.map(({ head, ...one }) => ({
     ...one,
     head:
-      head &&
-      decrypt(sender.keyring, head, `webhook_attempts.response_head_encrypted:${deliveryId}/${one.n}`),
+      head && decrypt(db.keyring, head, `webhook_attempts.response_head_encrypted:${deliveryId}/${one.n}`),
   }));
 }
 
@@ -353,7 +352,7 @@ describe('an attempt of a delivery workflow', () => {
     expect(await again).toEqual({ status: 'delivered', attempts: 1 });
 
     for (const status of ['disabled', 'active'] as const)
-      await db.transaction((trx) => changeStatus(trx, sender.keyring, OPERATOR, bank.entityId, status));
+      await db.transaction((trx) => changeStatus(trx, OPERATOR, bank.entityId, status));
     const freed = made.attemptDelivery(released);
     await slow.holds(1);
     slow.answer(taken);
@@ -421,7 +420,7 @@ describe('a redelivery asked for while an attempt is under way', () => {
     const underWay = sender.activities().attemptDelivery(id);
     await slow.holds(1);
     for (const status of ['disabled', 'active'] as const)
-      await db.transaction((trx) => changeStatus(trx, sender.keyring, OPERATOR, bank.entityId, status));
+      await db.transaction((trx) => changeStatus(trx, OPERATOR, bank.entityId, status));
     slow.answer(taken);
     expect(await underWay).toEqual({ status: 'delivered', attempts: 1 });
   });

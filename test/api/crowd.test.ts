@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net';
 import { createEntity } from '../../src/database/entity/create-entity';
-import { readKeyring } from '../../src/database/keys/keyring';
-import { ApiProcess, keys, said } from '../support/api-process';
+import { ApiProcess, said } from '../support/api-process';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { readMetrics, valueOf } from '../support/metrics';
 
@@ -40,9 +39,7 @@ const writeAll = (sockets: Socket[], bytes: string) => {
 
 /** A client whose body comes in a packet of its own, as many send it. */
 async function tokenFor(address: string): Promise<string> {
-  const made = await test.db.transaction((trx) =>
-    createEntity(trx, readKeyring(keys), { type: 'bank', name: 'A bank' }),
-  );
+  const made = await test.db.transaction((trx) => createEntity(trx, { type: 'bank', name: 'A bank' }));
   const body = `grant_type=client_credentials&client_id=${made?.clientId}&client_secret=${made?.clientSecret}`;
   const socket = await api.from(address);
   const begin = head('POST', TOKEN, FORM, 'Expect: 100-continue', `Content-Length: ${body.length}`);

@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createEntity } from '../../src/database/entity/create-entity';
-import { readKeyring } from '../../src/database/keys/keyring';
-import { ApiProcess, environmentOf, keys, said } from '../support/api-process';
+import { ApiProcess, environmentOf, said } from '../support/api-process';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
 import { freePort } from '../support/free-port';
@@ -78,9 +77,7 @@ describe('an uncaught error', () => {
   afterAll(() => api.kill());
 
   async function tokenOfBank(): Promise<string> {
-    const made = await test.db.transaction((trx) =>
-      createEntity(trx, readKeyring(keys), { type: 'bank', name: 'A bank' }),
-    );
+    const made = await test.db.transaction((trx) => createEntity(trx, { type: 'bank', name: 'A bank' }));
     const answered = await fetch(`${api.url}/v1/oauth/token`, {
       method: 'POST',
       body: new URLSearchParams({

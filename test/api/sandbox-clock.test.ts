@@ -47,8 +47,8 @@ test('an advance is begun, and left to its workflow; another one meanwhile is a 
 });
 
 test('a jump is heard by a schedule that has read the clock before it, and starts to wait after it', async () => {
-  const standing = await standingApproval(db, api.deps.ring);
-  const scheduleId = await makeSchedule(db, api.deps.ring, standing);
+  const standing = await standingApproval(db);
+  const scheduleId = await makeSchedule(db, standing);
   const token = await tokenOf(api, standing.credentials.merchant);
   await db.rows`DELETE FROM outbox`;
   const step = await openTransaction(db);
@@ -94,7 +94,7 @@ test('a bank has a clock too, a provider has none', async () => {
 
 test('in production there is no such thing', async () => {
   const config = { ...api.deps.config, ASSENT_MODE: 'production' as const };
-  const production = await serveApi(db, { config, ring: api.deps.ring });
+  const production = await serveApi(db, { config });
   const there = await enter(production, 'merchant');
   expect(await there.send('GET', CLOCK)).toMatchObject({ status: 404 });
   expect(await there.send('POST', ADVANCE, { by: 'P1D' })).toMatchObject({ status: 404 });

@@ -146,7 +146,7 @@ describe('a schedule of the console', () => {
   it('that is paused shows neither a next try nor a billing to come, and all of its metadata', async () => {
     const merchant = callerAt(api, data.credentials.merchant);
     const metadata = { order: '#4711', table: 12, gift: true };
-    const scheduleId = await makeSchedule(test.db, api.deps.ring, data, { description: 'Tea', metadata });
+    const scheduleId = await makeSchedule(test.db, data, { description: 'Tea', metadata });
     const { billings } = await merchant.read(`/v1/billing/recurring/${scheduleId}`);
     expect(billings).toHaveLength(1);
     const page = await pageAt('merchant', `schedules/${scheduleId}`);
@@ -170,20 +170,18 @@ describe('a schedule of the console', () => {
 
 describe('an exception of the console', () => {
   it('says that the operator, or that nobody, has ended it', async () => {
-    const { ring } = api.deps;
     const at = /Resolved\s+\d+ \w+ \d{4}, [\d:]{8}, by /;
     expect(await resolved('merchant', data.resolvedId, 'by the network’s operator')).toMatch(at);
-    const { id } = await bill(test.db, ring, data);
-    await answerBill(test.db, ring, data, id, data.bankTransactionId);
+    const { id } = await bill(test.db, data);
+    await answerBill(test.db, data, id, data.bankTransactionId);
     const exceptionId = await exceptionOf(test.db, id);
-    await answerBill(test.db, ring, data, id, `tx-${id}`);
+    await answerBill(test.db, data, id, `tx-${id}`);
     expect(await resolved('provider', exceptionId, 'by itself: what came later explains it')).toMatch(at);
   });
 
   it('says that its bank has ended it, and to the bank alone by which reversal', async () => {
-    const { ring } = api.deps;
-    const { id } = await charge(test.db, ring, data);
-    await answerBill(test.db, ring, data, id, null);
+    const { id } = await charge(test.db, data);
+    await answerBill(test.db, data, id, null);
     const exceptionId = await exceptionOf(test.db, id);
     const reversed = { resolution: 'reversed', bankTransactionId: 'FT-BACK-1' };
     await callerAt(api, data.credentials.bank).post(

@@ -415,7 +415,7 @@ describe('the console', () => {
   );
 
   it('shows a stranger nothing of a merchant’s', async () => {
-    const other = await signedIn('merchant', await standingApproval(test.db, api.deps.ring));
+    const other = await signedIn('merchant', await standingApproval(test.db));
     await shows(other, /Nothing was charged, declined or refunded/);
     await shows(other, 'No schedule will charge in this time.');
     const charged = await test.db.row<{
@@ -763,7 +763,7 @@ describe('the console', () => {
   });
 
   it('sends no second refund where the answer to the first was lost, though the amount was changed', async () => {
-    const { id, reference } = await charge(test.db, api.deps.ring, data);
+    const { id, reference } = await charge(test.db, data);
     const page = await pageOf('merchant', `payments/${reference}`);
     await page.route('**/v1/refunds/initiate', loseAnswer, { times: 1 });
     await button(page, 'Refund …').click();
@@ -825,7 +825,7 @@ describe.each([1280, 390])('with the console, %i pixels wide,', (width) => {
   });
 
   it('a merchant refunds a part of a charge, once it is sure', async () => {
-    const { id, reference } = await charge(test.db, api.deps.ring, data);
+    const { id, reference } = await charge(test.db, data);
     const page = await pageOf('merchant', 'payments');
     await choose(page, 'Successful charges');
     await page.locator(`a[href$='${reference}']`).click();
@@ -866,13 +866,13 @@ describe.each([1280, 390])('with the console, %i pixels wide,', (width) => {
   });
 
   it('a merchant sees why a webhook failed and what it says, and has it sent again', async () => {
-    const { id, reference } = await charge(test.db, api.deps.ring, data);
+    const { id, reference } = await charge(test.db, data);
     const told = await test.db.row<{
       id: string;
     }>`SELECT id FROM webhook_deliveries WHERE entity_id = ${data.merchantId} ORDER BY event_id DESC LIMIT 1`;
     const deliveryId = told?.id ?? '';
     const refused = { httpStatus: 503, error: 'HTTP 503', responseHead: '' };
-    await recordOutcome(test.db, api.deps.ring, deliveryId, 1, refused);
+    await recordOutcome(test.db, deliveryId, 1, refused);
     const page = await pageOf('merchant', 'payments');
     const asked: string[] = [];
     page.on('request', (request) => asked.push(new URL(request.url()).pathname));
@@ -890,9 +890,8 @@ describe.each([1280, 390])('with the console, %i pixels wide,', (width) => {
   });
 
   it('a bank resolves an exception of a payment with both of its answers in sight', async () => {
-    const { ring } = api.deps;
-    const { id, reference } = await charge(test.db, ring, data);
-    await answerBill(test.db, ring, data, id, null);
+    const { id, reference } = await charge(test.db, data);
+    await answerBill(test.db, data, id, null);
     const page = await pageOf('bank', 'payments');
     await searchField(page).fill(reference.slice(0, 10));
     await button(page, 'Search').click();

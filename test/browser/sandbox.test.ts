@@ -12,6 +12,7 @@ import { expectGoodPage, openBrowser, tabTo, type TestBrowser } from '../support
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { linkProgram } from '../support/installation';
 import { runFolder } from '../support/once-per-run';
+import { engineFacts } from '../support/keyring';
 
 /* The sandbox as a newcomer uses it, on the real engine. The tests go on from each other. */
 
@@ -28,9 +29,9 @@ beforeAll(async () => {
   const settings = { CLOCK_WAIT_S: '0.5' };
   let file = '';
   [engine, browser] = await Promise.all([
-    startEngine(settings, undefined, async ({ apiUrl, database, keyring }) => {
+    startEngine(settings, undefined, async ({ apiUrl, database }) => {
       folder = await mkdtemp(path.join(runFolder(), 'sandbox-'));
-      file = await prepareCast(folder, database.url, keyring, { apiUrl, workflowUrl: WORKFLOW_URL });
+      file = await prepareCast(folder, database.url, engineFacts, { apiUrl, workflowUrl: WORKFLOW_URL });
       return { SANDBOX_CAST: file };
     }),
     openBrowser(),

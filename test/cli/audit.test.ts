@@ -1,17 +1,16 @@
 import { userInfo } from 'node:os';
-import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { enter, serveApi, type ServedApi } from '../support/api';
 import { createCli } from '../support/cli';
 import { asOwner, databaseOfFile } from '../support/database';
+import { keys } from '../support/keyring';
 
-const keys = makeKeyring();
 const ACTOR = `operator:${userInfo().username}`;
 
 const test = databaseOfFile();
 const cli = createCli(test, keys);
 let api: ServedApi;
 beforeAll(async () => {
-  api = await serveApi(test.db, { ring: readKeyring(keys) });
+  api = await serveApi(test.db);
 });
 afterAll(() => api.close());
 

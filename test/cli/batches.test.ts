@@ -1,4 +1,4 @@
-import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { makeKeyring } from '../../src/database/keyring/keyring';
 import { createCli } from '../support/cli';
 import { createTestDatabase } from '../support/database';
 import { standingApproval } from '../support/standing';
@@ -7,7 +7,7 @@ it('"batches fail" gives a batch up once, on record', async () => {
   const keys = makeKeyring();
   const test = await createTestDatabase();
   const cli = createCli(test, keys, { DATABASE_OWNER_URL: test.url });
-  const { bankId } = await standingApproval(test.db, readKeyring(keys));
+  const { bankId } = await standingApproval(test.db);
   await test.db
     .rows`INSERT INTO customer_batches (id, bank_id, total, status) VALUES ('bat_1', ${bankId}, 600, 'processing')`;
   expect(await cli.json('batches', 'fail', 'bat_1', '--reason', 'ticket 9')).toEqual({

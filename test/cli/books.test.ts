@@ -1,4 +1,4 @@
-import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { makeKeyring } from '../../src/database/keyring/keyring';
 import { claimRing } from '../../src/database/key-rotation/claim-keyring';
 import { readLastResult } from '../../src/database/verify/nightly-result';
 import { chainBooks } from '../support/books';
@@ -6,9 +6,9 @@ import { createCli } from '../support/cli';
 import { asOwner, databaseOfFile } from '../support/database';
 import { settleOfEachKind } from '../support/settled';
 import { standingApproval } from '../support/standing';
+import { engineFacts, keys } from '../support/keyring';
 
-const keys = makeKeyring();
-const keyring = readKeyring(keys);
+const { keyring } = engineFacts;
 
 const test = databaseOfFile();
 const cli = createCli(test, keys);
@@ -19,15 +19,15 @@ const of = (...days: string[]) => cli.run('books', 'verify', ...days);
 
 describe('assent books verify', () => {
   it('says that the books are right once they are chained, and exits with 1 and names the charge once they are not', async () => {
-    const standing = await standingApproval(test.db, keyring);
-    const { chargeId } = await settleOfEachKind(test.db, keyring, standing);
+    const standing = await standingApproval(test.db);
+    const { chargeId } = await settleOfEachKind(test.db, standing);
     expect(await cli.run('books', 'verify')).toMatchObject({
       code: 0,
       out: expect.stringMatching(
         /\nNothing is chained yet: nothing was compared with the chains, /,
       ) as string,
     });
-    await chainBooks(test.db, keyring);
+    await chainBooks(test.db);
     const right = await cli.run('books', 'verify');
     expect(right).toMatchObject({
       code: 0,
@@ -74,7 +74,7 @@ describe('assent books verify', () => {
   });
 
   it('takes no head for ours that another ring has signed, and keeps no result of that ring', async () => {
-    await chainBooks(test.db, keyring);
+    await chainBooks(test.db);
     expect(await createCli(test, makeKeyring()).run('books', 'verify')).toMatchObject({
       code: 1,
       out: expect.stringContaining('none of the network') as string,

@@ -1,15 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { migrateUp } from '../../src/database/migrate';
-import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createCli } from '../support/cli';
 import { asOwner, databaseOfFile } from '../support/database';
 import { PRODUCTION } from '../support/production-database';
 import { charge } from '../support/settled';
 import { standingApproval } from '../support/standing';
+import { keys } from '../support/keyring';
 
 /** What is done to the database itself. */
-
-const keys = makeKeyring();
 
 const test = databaseOfFile();
 
@@ -61,9 +59,8 @@ it('"database logins" makes logins that serve a production, that no other databa
 });
 
 it('"database copied" and "database restored" put right what a copy or a dump has brought along, on record', async () => {
-  const ring = readKeyring(keys);
   const cli = createCli(test, keys, { DATABASE_OWNER_URL: test.url });
-  await charge(test.db, ring, await standingApproval(test.db, ring));
+  await charge(test.db, await standingApproval(test.db));
   const id = () => test.db.row`SELECT installation FROM temporal_state`;
   const before = await id();
   await cli.json('database', 'copied');

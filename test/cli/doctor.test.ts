@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
-import { makeKeyring } from '../../src/database/keys/keyring';
+import { makeKeyring } from '../../src/database/keyring/keyring';
 import { missingAttributes, registration } from '../../src/temporal/register-search-attributes';
 import { SEARCH_ATTRIBUTE } from '../../src/temporal/search-attribute-keys';
 import { runAssent } from '../support/cli';
@@ -271,9 +271,9 @@ describe('assent doctor, in production', () => {
 describe('assent reconcile', () => {
   it('books nothing for a declined charge that a hand made successful, which "books verify" names', async () => {
     const { db } = engine.database;
-    const standing = await standingApproval(db, engine.keyring);
-    const { id } = await bill(db, engine.keyring, standing);
-    await answerBill(db, engine.keyring, standing, id, null);
+    const standing = await standingApproval(db);
+    const { id } = await bill(db, standing);
+    await answerBill(db, standing, id, null);
     await asOwner(
       engine.database.url,
       `SET session_replication_role = replica;

@@ -6,7 +6,7 @@ import { anyRing, openEngine, readSettings, whereAway } from '../../src/cli/engi
 import { openTemporal } from '../../src/cli/temporal';
 import { readConfig } from '../../src/settings/config';
 import type { Database } from '../../src/database/pool/connection';
-import { makeKeyring } from '../../src/database/keys/keyring';
+import { makeKeyring } from '../../src/database/keyring/keyring';
 import { sharedSettings, startOf, type EngineFile, type Started } from '../../src/process/engine-file';
 
 test('a file of TLS that cannot be used is told by its setting, as a setting to correct', () => {
@@ -80,7 +80,7 @@ test('a command on another database than that of the engine here takes neither i
     );
     // Given the URL of its own database, it is the same engine.
     for (const config of [at('postgres://there/'), readSettings({})])
-      opened.push({ db: openEngine(config, anyRing).db, client: openTemporal(config) });
+      opened.push({ db: openEngine(config, anyRing), client: openTemporal(config) });
   });
   for (const { db, client } of opened) {
     expect(client.options.namespace).toBe('default');

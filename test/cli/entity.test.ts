@@ -1,14 +1,11 @@
 import { authenticateClients } from '../../src/database/entity/client-credential';
-import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { announce } from '../../src/database/webhook/announce-webhooks';
 import { attemptsUnderWay, claimUnattempted } from '../../src/database/webhook/attempt-delivery';
 import { WEBHOOK_TYPES } from '../../src/domain/webhook/webhook';
 import { createCli } from '../support/cli';
 import { databaseOfFile } from '../support/database';
 import { announcedTo, makeSchedule, standingApproval } from '../support/standing';
-
-const keys = makeKeyring();
-const ring = readKeyring(keys);
+import { keys } from '../support/keyring';
 
 const test = databaseOfFile();
 const cli = createCli(test, keys);
@@ -17,7 +14,7 @@ const create = (type: string, ...more: string[]) =>
   cli.json('entity', 'create', '--type', type, '--name', `The ${type}`, ...more);
 
 const good = async (clientId: string, clientSecret: string) =>
-  (await authenticateClients(test.db, ring, [{ clientId, clientSecret }]))[0] !== undefined;
+  (await authenticateClients(test.db, [{ clientId, clientSecret }]))[0] !== undefined;
 
 const hasOldWebhookSecret = async (entityId: string) =>
   (
@@ -53,8 +50,8 @@ it('makes entities, a merchant also below its provider, and shows their secrets 
 });
 
 it('suspends a merchant’s schedules when it disables it, and resumes them when it enables it', async () => {
-  const { merchantId, bankId, ...standing } = await standingApproval(test.db, ring);
-  const id = await makeSchedule(test.db, ring, { merchantId, bankId, ...standing });
+  const { merchantId, bankId, ...standing } = await standingApproval(test.db);
+  const id = await makeSchedule(test.db, { merchantId, bankId, ...standing });
   const status = async () =>
     (await test.db.row<{ status: string }>`SELECT status FROM schedules WHERE id = ${id}`)?.status;
 
@@ -66,7 +63,7 @@ it('suspends a merchant’s schedules when it disables it, and resumes them when
   expect((await cli.run('token', merchantId)).err).toMatch(/^assent: this entity is disabled: .+ enable/);
   await cli.json('entity', 'enable', merchantId);
   expect(await status()).toBe('active');
-  const told = await announcedTo(test.db, ring, bankId);
+  const told = await announcedTo(test.db, bankId);
   expect(told.map(({ type, item }) => [type, item['status']])).toEqual([
     ['recurring.updated', 'suspended'],
     ['recurring.updated', 'active'],
@@ -100,7 +97,7 @@ it('ends at once what was stolen: tokens, client secret and webhook secret, the 
 it('has the prompt back only when what had been on its way to a disabled party has left, or never will', async () => {
   const { entityId = '' } = await create('bank', '--webhook-url', 'https://bank.example/hooks');
   await test.db.transaction((trx) =>
-    announce(trx, ring, [
+    announce(trx, [
       { entityId, webhookType: 'billing.request', workflowId: 'billing-batch/x', items: [{ sequence: 1 }] },
     ]),
   );

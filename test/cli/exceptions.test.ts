@@ -1,14 +1,12 @@
 import { userInfo } from 'node:os';
-import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createCli } from '../support/cli';
 import { databaseOfFile } from '../support/database';
 import { answerBill, charge } from '../support/settled';
 import { standingApproval, type Standing } from '../support/standing';
+import { keys } from '../support/keyring';
 
 /** How an operator works off what a bank contradicts itself about. */
 
-const keys = makeKeyring();
-const ring = readKeyring(keys);
 const ACTOR = `operator:${userInfo().username}`;
 
 const database = databaseOfFile();
@@ -19,9 +17,9 @@ let standing: Standing;
 let reference: string;
 let exceptionId: string;
 beforeEach(async () => {
-  standing = await standingApproval(db, ring);
-  const charged = await charge(db, ring, standing);
-  await answerBill(db, ring, standing, charged.id, null);
+  standing = await standingApproval(db);
+  const charged = await charge(db, standing);
+  await answerBill(db, standing, charged.id, null);
   ({ reference } = charged);
   const { exceptions } = await list('--entity', standing.bankId);
   exceptionId = String(exceptions[0]?.['exceptionId']);

@@ -3,7 +3,7 @@ import { anyRing } from '../../src/cli/engine';
 import { onEngine } from '../../src/cli/command';
 import { explained } from '../../src/cli/explain';
 import { CommitLost } from '../../src/database/pool/availability';
-import { makeKeyring } from '../../src/database/keys/keyring';
+import { makeKeyring } from '../../src/database/keyring/keyring';
 import { createCli } from '../support/cli';
 import { startRefusingPostgres } from '../support/refusing-postgres';
 

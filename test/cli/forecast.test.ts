@@ -1,24 +1,20 @@
-import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { addDays, calendarDay } from '../../src/domain/calendar';
 import { createCli } from '../support/cli';
 import { databaseOfFile } from '../support/database';
 import { makeSchedule, standingApproval } from '../support/standing';
+import { keys } from '../support/keyring';
 
-const keys = makeKeyring();
 const test = databaseOfFile();
 const cli = createCli(test, keys);
 
 it('sums up by day what the schedules of all merchants will charge, or of one', async () => {
   expect((await cli.run('forecast')).out).toBe('No schedule will charge then.\n');
-  const [one, other] = [
-    await standingApproval(test.db, readKeyring(keys)),
-    await standingApproval(test.db, readKeyring(keys)),
-  ];
+  const [one, other] = [await standingApproval(test.db), await standingApproval(test.db)];
   // At noon in Lagos.
   const date = addDays(calendarDay(new Date(), 'Africa/Lagos'), 10);
   for (const merchant of [one, one, other]) {
     const startAt = new Date(`${date}T11:00:00Z`);
-    await makeSchedule(test.db, readKeyring(keys), merchant, { startAt, amount: 100_050n, maxBillings: 1 });
+    await makeSchedule(test.db, merchant, { startAt, amount: 100_050n, maxBillings: 1 });
   }
   const days = [{ date, currency: 'NGN', count: 3, amount: 3001.5 }];
   expect(await cli.json('forecast')).toEqual({ days });

@@ -1,5 +1,5 @@
 import { openDatabase, type Database } from '../../src/database/pool/connection';
-import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { makeKeyring, readKeyring } from '../../src/database/keyring/keyring';
 import { claimRing } from '../../src/database/key-rotation/claim-keyring';
 import { usableSigningKeys } from '../../src/database/keys/signing-key';
 import { createCli } from '../support/cli';
@@ -9,6 +9,7 @@ import {
   type ProductionDatabase,
 } from '../support/production-database';
 import { renewHashes, standingApproval } from '../support/standing';
+import { engineFacts, keyed } from '../support/keyring';
 
 const [OLD, NEW] = [makeKeyring(), makeKeyring()];
 
@@ -16,7 +17,7 @@ let production: ProductionDatabase;
 let db: Database;
 beforeAll(async () => {
   production = await createProductionDatabase();
-  db = openDatabase(production.url, 2);
+  db = openDatabase(production.url, 2, engineFacts);
 });
 afterAll(async () => {
   await db.destroy();
@@ -27,8 +28,8 @@ afterAll(async () => {
 it('an operator whose keyring has leaked sees what each key encrypts, brings all under the new one, and revokes the key that signs', async () => {
   const old = readKeyring(OLD);
   await claimRing(db, old);
-  const standing = await standingApproval(db, old);
-  const [signer] = await usableSigningKeys(db, old, 3600);
+  const standing = await standingApproval(keyed(db, old));
+  const [signer] = await usableSigningKeys(keyed(db, old), 3600);
   const more = { ...PRODUCTION, DATABASE_OWNER_URL: production.ownerUrl };
   const cli = createCli(production, `${NEW},${OLD}`, more);
   const kid = readKeyring(NEW).current;
@@ -46,7 +47,7 @@ it('an operator whose keyring has leaked sees what each key encrypts, brings all
     changed: { customers: 1, webhook_endpoints: 3, signing_keys: 1 },
     clientSecretsLeft: 3,
   });
-  await renewHashes(db, readKeyring(`${NEW},${OLD}`), standing);
+  await renewHashes(keyed(db, readKeyring(`${NEW},${OLD}`)), standing);
   expect(await cli.json<object>('keys', 'reseal')).toMatchObject({ clientSecretsLeft: 0 });
   expect(await status()).toMatchObject({
     keys: [

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { schemaMigrated } from '../../src/cli/migrate';
-import { makeKeyring } from '../../src/database/keys/keyring';
+import { makeKeyring } from '../../src/database/keyring/keyring';
 import { migrateUp } from '../../src/database/migrate';
 import { createCli } from '../support/cli';
 import { asOwner, databaseOfFile, emptySchema } from '../support/database';

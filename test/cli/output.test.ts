@@ -1,7 +1,7 @@
 import { createProgress } from '../../src/cli/output';
 import { createProgram } from '../../src/cli/program';
 import { changeEndpoint } from '../../src/database/entity-control/control-entity';
-import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { makeKeyring, readKeyring } from '../../src/database/keyring/keyring';
 import { announce } from '../../src/database/webhook/announce-webhooks';
 import { claimUnattempted } from '../../src/database/webhook/attempt-delivery';
 import { WEBHOOK_TYPES } from '../../src/domain/webhook/webhook';
@@ -9,6 +9,7 @@ import { chainBooks } from '../support/books';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { OPERATOR } from '../support/operator';
 import { makeSchedule, standingApproval } from '../support/standing';
+import { keyed } from '../support/keyring';
 
 /** A terminal, while a command works and when it ends. */
 
@@ -20,8 +21,8 @@ const wasTerminal = { out: process.stdout.isTTY, err: process.stderr.isTTY };
 
 beforeAll(async () => {
   test = await createTestDatabase();
-  await makeSchedule(test.db, ring, await standingApproval(test.db, ring));
-  await chainBooks(test.db, ring);
+  await makeSchedule(keyed(test.db, ring), await standingApproval(keyed(test.db, ring)));
+  await chainBooks(keyed(test.db, ring));
   Object.assign(process.env, {
     DATABASE_URL: test.url,
     ASSENT_KEYS: `${NEW},${OLD}`,
@@ -52,13 +53,13 @@ const assent = (...words: string[]) => createProgram(words[0]).parseAsync(words,
 
 /** A bank that somebody is sending a webhook to, for as long as a test need wait for it. */
 async function bankBeingSentTo(): Promise<string> {
-  const { bankId } = await standingApproval(test.db, ring);
+  const { bankId } = await standingApproval(keyed(test.db, ring));
   await test.db.transaction((trx) =>
-    changeEndpoint(trx, ring, OPERATOR, bankId, 'https://bank.example/hooks'),
+    changeEndpoint(keyed(trx, ring), OPERATOR, bankId, 'https://bank.example/hooks'),
   );
   const workflowId = `billing-batch/${bankId}`;
   await test.db.transaction((trx) =>
-    announce(trx, ring, [
+    announce(keyed(trx, ring), [
       { entityId: bankId, webhookType: 'billing.request', workflowId, items: [{ sequence: 1 }] },
     ]),
   );

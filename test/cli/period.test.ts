@@ -1,6 +1,5 @@
 import { Client } from 'pg';
 import { digestOf } from '../../src/files/statement-file';
-import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { readDigest, readFinality } from '../../src/database/ledger/read-statement';
 import { createCli } from '../support/cli';
 import { asOwner, databaseOfFile } from '../support/database';
@@ -8,9 +7,7 @@ import { eventually } from '../support/engine';
 import { postThen } from '../support/ledger';
 import { charge } from '../support/settled';
 import { standingApproval } from '../support/standing';
-
-const keys = makeKeyring();
-const keyring = readKeyring(keys);
+import { keys } from '../support/keyring';
 
 const test = databaseOfFile();
 const cli = createCli(test, keys);
@@ -22,12 +19,12 @@ const said = (message: string) => ({ code: 1, out: '', err: expect.stringContain
 /** The SHA-256 that is kept of a party's statement, and that of the statement as it is now. */
 async function digestsOf(party: { entityId: string; role: 'bank' | 'merchant' | 'provider' }, date: string) {
   const of = { party, date, currency: 'NGN' };
-  const { edition } = await readFinality(test.db, 'Africa/Lagos', date, party);
+  const { edition } = await readFinality(test.db, date, party);
   return { kept: await readDigest(test.db, of, edition), made: await digestOf(test.db, of) };
 }
 
 it('leaves a month open whose close was interrupted before its long statements were kept', async () => {
-  const { bankId, merchantId } = await standingApproval(test.db, keyring);
+  const { bankId, merchantId } = await standingApproval(test.db);
   await postThen(test.db, '2025-12-30', { bankId, merchantId });
   await makeLong();
   const holder = new Client(test.url);
@@ -51,7 +48,7 @@ it('leaves a month open whose close was interrupted before its long statements w
 });
 
 it('closes a month that is over, keeps its long statements, and keeps them once more after it was reopened and corrected', async () => {
-  const standing = await standingApproval(test.db, keyring);
+  const standing = await standingApproval(test.db);
   const { bankId, merchantId, providerId } = standing;
   const files = () =>
     Promise.all([
@@ -60,7 +57,7 @@ it('closes a month that is over, keeps its long statements, and keeps them once 
       digestsOf({ entityId: providerId, role: 'provider' }, '2026-01-15'),
     ]);
   const chargedThen = async () => {
-    const { id } = await charge(test.db, keyring, standing);
+    const { id } = await charge(test.db, standing);
     const then = '2026-01-15T12:00:00Z';
     await asOwner(
       test.url,

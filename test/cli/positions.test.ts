@@ -1,5 +1,4 @@
 import { addDays, calendarDay } from '../../src/domain/calendar';
-import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { readNetworkPositions, readPositions } from '../../src/database/ledger/read-positions';
 import { createCli } from '../support/cli';
 import { asOwner, databaseOfFile } from '../support/database';
@@ -8,16 +7,15 @@ import { letMidnightPass } from '../support/midnight';
 import { payAnother, settleOfEachKind } from '../support/settled';
 import { standingApproval, type Standing } from '../support/standing';
 import { dayOf } from '../support/statements';
+import { keys } from '../support/keyring';
 
-const keys = makeKeyring();
-const keyring = readKeyring(keys);
 const timeZone = 'Africa/Lagos';
 
 const test = databaseOfFile();
 const cli = createCli(test, keys);
 let standing: Standing;
 beforeAll(async () => {
-  standing = await standingApproval(test.db, keyring);
+  standing = await standingApproval(test.db);
 });
 
 interface Told {
@@ -44,10 +42,10 @@ const kobo = (naira: number) => Math.round(naira * 100);
 describe('assent positions', () => {
   it('tells what each party is told by API, and that all of it adds up to zero over the network', async () => {
     await letMidnightPass();
-    const other = await standingApproval(test.db, keyring);
-    await settleOfEachKind(test.db, keyring, standing);
-    await settleOfEachKind(test.db, keyring, other);
-    await payAnother(test.db, keyring, other, standing);
+    const other = await standingApproval(test.db);
+    await settleOfEachKind(test.db, standing);
+    await settleOfEachKind(test.db, other);
+    await payAnother(test.db, other, standing);
     const today = await dayOf(test.db, standing.bankId);
 
     const { positions, ...whole } = await told(today);

@@ -1,11 +1,8 @@
-import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createCli } from '../support/cli';
 import { asOwner, databaseOfFile } from '../support/database';
 import { answerBill, charge } from '../support/settled';
 import { standingApproval } from '../support/standing';
-
-const keys = makeKeyring();
-const ring = readKeyring(keys);
+import { keys } from '../support/keyring';
 
 const test = databaseOfFile();
 // No Temporal is there, which is told, and keeps nothing else from being told.
@@ -26,9 +23,9 @@ it('tells what has waited for Temporal, of calls before the rest, and exits with
 });
 
 it('counts exceptions by kind, hides no kind behind more of another, and says where it stopped to count', async () => {
-  const standing = await standingApproval(test.db, ring);
-  const { id: chargeId } = await charge(test.db, ring, standing);
-  await answerBill(test.db, ring, standing, chargeId, null);
+  const standing = await standingApproval(test.db);
+  const { id: chargeId } = await charge(test.db, standing);
+  await answerBill(test.db, standing, chargeId, null);
   const found = await test.db.row<{ id: string }>`SELECT id FROM reconciliation_exceptions`;
   await cli.json('exceptions', 'take', found?.id ?? '');
   await asOwner(

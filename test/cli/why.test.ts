@@ -1,7 +1,6 @@
 import { readConfig, recurringRules } from '../../src/settings/config';
 import { changeEndpoint } from '../../src/database/entity-control/control-entity';
 import { OPERATOR } from '../support/operator';
-import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { beginAttempt, deliveryToAttempt } from '../../src/database/webhook/attempt-delivery';
 import { forgetDeliveries } from '../../src/database/webhook/delete-old-deliveries';
 import { idAs } from '../../src/domain/identifier/ids';
@@ -20,11 +19,10 @@ import {
   type Standing,
 } from '../support/standing';
 import { recordOutcome } from '../support/record-outcome';
+import { keys } from '../support/keyring';
 
 /** The answer to an operator who has a reference on the telephone, or any id. */
 
-const keys = makeKeyring();
-const ring = readKeyring(keys);
 const rules = recurringRules(readConfig({}));
 const IDEMPOTENCY_KEY = 'key-that-is-private';
 const URL = 'https://bank.example/hooks?token=hidden';
@@ -35,11 +33,11 @@ const cli = createCli(database, keys);
 let api: ServedApi;
 let standing: Standing;
 beforeAll(async () => {
-  api = await serveApi(db, { ring });
+  api = await serveApi(db);
 });
 afterAll(() => api.close());
 beforeEach(async () => {
-  standing = await standingApproval(db, ring);
+  standing = await standingApproval(db);
 });
 
 interface Line {
@@ -129,15 +127,15 @@ async function deliverAtSecondAttempt(deliveryId: string): Promise<void> {
   await beginAttempt(db, delivery, 0);
   const responseHead = 'said by the receiver';
   const down = { begun: true, httpStatus: 503, error: 'HTTP 503', durationMs: 40, responseHead };
-  await recordOutcome(db, ring, deliveryId, 1, down);
-  await recordOutcome(db, ring, deliveryId, 2, { responseHead });
+  await recordOutcome(db, deliveryId, 1, down);
+  await recordOutcome(db, deliveryId, 2, { responseHead });
 }
 
 test('a merchant’s reference leads to the call, the workflow, each attempt at a webhook and the postings', async () => {
-  await db.transaction((trx) => changeEndpoint(trx, ring, OPERATOR, standing.bankId, URL));
+  await db.transaction((trx) => changeEndpoint(trx, OPERATOR, standing.bankId, URL));
   const { id, reference, transactionId, deliveryId } = await billByApi();
   await deliverAtSecondAttempt(deliveryId);
-  await answerBill(db, ring, standing, id, 'FT-second-attempt');
+  await answerBill(db, standing, id, 'FT-second-attempt');
 
   const told = await why(reference);
   expect(told.about).toMatchObject([{ id, kind: 'charge', status: 'successful', amount: 100 }]);
@@ -183,7 +181,7 @@ test('a merchant’s reference leads to the call, the workflow, each attempt at 
 });
 
 test('a bank and a merchant stand with their names before their ids', async () => {
-  const { reference } = await charge(db, ring, standing);
+  const { reference } = await charge(db, standing);
   const [bank, merchant] = [`Bank (${standing.bankId})`, `Merchant (${standing.merchantId})`];
   const { out } = await cli.run('why', reference);
 
@@ -197,7 +195,7 @@ test('a bank and a merchant stand with their names before their ids', async () =
 });
 
 test('a charge by lookupID whose answer also grants a standing approval is told whole, as one moment', async () => {
-  const { id } = await grantingCharge(db, ring, standing);
+  const { id } = await grantingCharge(db, standing);
   const told = await why(id);
   expect(steps(told).slice(-3)).toEqual([
     'event billing_request.successful',
@@ -208,9 +206,9 @@ test('a charge by lookupID whose answer also grants a standing approval is told 
 });
 
 test('an answer that came too late is there though it was refused, with its exception and what an operator did', async () => {
-  const { id, reference } = await bill(db, ring, standing);
+  const { id, reference } = await bill(db, standing);
   await moveClock(db, standing.merchantId, '8 days');
-  await answerBill(db, ring, standing, id, 'FT-late');
+  await answerBill(db, standing, id, 'FT-late');
   const exceptionId = await exceptionOf(db, id);
   await resolve(exceptionId, 'reversed', '--bank-transaction-id', 'FT-back');
 
@@ -265,8 +263,8 @@ test('each answer of a bank has its request, also one that was refused', async (
 });
 
 test('a charge leads to its refund and its reversal, and each of them back to it', async () => {
-  const { id, reference } = await charge(db, ring, standing);
-  const refundId = await refund(db, ring, standing, reference, 0.4, 'completed');
+  const { id, reference } = await charge(db, standing);
+  const refundId = await refund(db, standing, reference, 0.4, 'completed');
   const ofRefund = await why(refundId);
   expect(ofRefund.about.map(({ kind }) => kind)).toEqual(['charge', 'refund']);
   expectSteps(ofRefund, [
@@ -279,8 +277,8 @@ test('a charge leads to its refund and its reversal, and each of them back to it
   expect(steps(await why(id))).toEqual(steps(ofRefund));
   await expectNothingPrivate(refundId);
 
-  const denied = await charge(db, ring, standing);
-  await answerBill(db, ring, standing, denied.id, null);
+  const denied = await charge(db, standing);
+  await answerBill(db, standing, denied.id, null);
   await resolve(await exceptionOf(db, denied.id), 'no_money_moved');
   const told = await why(denied.reference);
   expectSteps(told, [
@@ -294,10 +292,10 @@ test('a charge leads to its refund and its reversal, and each of them back to it
 });
 
 test('a schedule is told with the charges of its billings, and a charge with the billing alone', async () => {
-  const scheduleId = await makeSchedule(db, ring, standing);
-  await runSchedule(db, ring, rules, scheduleId);
-  await answerCharges(db, ring, standing, 'Ada Obi is away');
-  await runSchedule(db, ring, rules, scheduleId);
+  const scheduleId = await makeSchedule(db, standing);
+  await runSchedule(db, rules, scheduleId);
+  await answerCharges(db, standing, 'Ada Obi is away');
+  await runSchedule(db, rules, scheduleId);
 
   const told = await why(scheduleId);
   expect(told.about.map(({ kind }) => kind)).toEqual(['charge', 'schedule']);
@@ -319,7 +317,7 @@ test('a schedule is told with the charges of its billings, and a charge with the
 test('what a bank has booked and nobody knows of is told by its exception, and by what proves its way back', async () => {
   const { bankId } = standing;
   const exceptionId = await db.transaction((trx) =>
-    openBookingCase(trx, ring, {
+    openBookingCase(trx, {
       kind: 'unknown_here',
       billingRequestId: null,
       refundId: null,
@@ -394,13 +392,13 @@ test('what nothing has ends with 1, and says what is accepted', async () => {
 });
 
 it('finds a webhook that is forgotten by its event, as by its own id', async () => {
-  const { reference } = await charge(db, ring, standing);
-  await refund(db, ring, standing, reference, 0.4, 'completed');
+  const { reference } = await charge(db, standing);
+  await refund(db, standing, reference, 0.4, 'completed');
   await asOwner(
     database.url,
     `UPDATE webhook_deliveries SET status = 'delivered', finished_at = now() WHERE entity_id = '${standing.bankId}'`,
   );
-  await forgetDeliveries(db, ring, 0);
+  await forgetDeliveries(db, 0);
   const told = await db.row<{ deliveryId: string }>`SELECT delivery_id AS "deliveryId" FROM webhook_receipts
      WHERE webhook_type = 'refund.request' AND entity_id = ${standing.bankId}`;
   const { deliveryId } = told ?? { deliveryId: '' };

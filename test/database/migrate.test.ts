@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { migrateUp } from '../../src/database/migrate';
 import { openDatabase } from '../../src/database/pool/connection';
 import { customPlan, raw } from '../../src/database/pool/statement';
@@ -11,6 +10,7 @@ import { asOwner, databaseOfFile, emptySchema } from '../support/database';
 import { eventually } from '../support/engine';
 import { OPERATOR } from '../support/operator';
 import { makeSchedule, standingApproval } from '../support/standing';
+import { engineFacts } from '../support/keyring';
 
 const test = databaseOfFile();
 
@@ -193,11 +193,10 @@ describe('the schema', () => {
   });
 
   it('lets the serving role write no past: when something was recorded is the database’s to say', async () => {
-    const keyring = readKeyring(makeKeyring());
-    const parties = await standingApproval(test.db, keyring);
-    await makeSchedule(test.db, keyring, parties);
+    const parties = await standingApproval(test.db);
+    await makeSchedule(test.db, parties);
     const [deliveryId] = await test.db.transaction((trx) =>
-      announce(trx, keyring, [{ entityId: parties.bankId, webhookType: 'webhook.test', items: [{}] }]),
+      announce(trx, [{ entityId: parties.bankId, webhookType: 'webhook.test', items: [{}] }]),
     );
     const attempted = `INSERT INTO webhook_attempts (delivery_id, n, duration_ms) VALUES (:deliveryId, 1, 1)`;
     await test.db.rows`${raw(attempted, { deliveryId })}`;
@@ -233,7 +232,7 @@ describe('the schema', () => {
     // An operator may have taken no notice of the right that migrations revoke.
     await asOwner(test.url, `GRANT TEMPORARY ON DATABASE ${new URL(test.url).pathname.slice(1)} TO PUBLIC`);
     // One connection, which keeps its temporary tables.
-    const thief = openDatabase(test.url, 1);
+    const thief = openDatabase(test.url, 1, engineFacts);
     await thief.query(`
       CREATE TEMP TABLE webhook_endpoints AS
         SELECT 'mch_1' AS entity_id, '3'::xid8 AS feed_read_xid, '' AS feed_read_event_id;
@@ -262,7 +261,7 @@ describe('the schema', () => {
       `INSERT INTO audit_events (actor, action) VALUES ('operator:a', 'entity.created');
        GRANT CREATE ON SCHEMA public TO PUBLIC`,
     );
-    const thief = openDatabase(test.url, 1);
+    const thief = openDatabase(test.url, 1, engineFacts);
     await thief.query(`
       CREATE FUNCTION public.hashtextextended(text, int) RETURNS bigint ${rewrites('1')};
       CREATE FUNCTION public.date_trunc(text, date) RETURNS timestamptz ${rewrites('now()')};

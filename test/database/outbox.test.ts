@@ -10,10 +10,10 @@ import {
   outboxBacklog,
 } from '../../src/database/outbox';
 import { createEntity, type NewEntity } from '../../src/database/entity/create-entity';
-import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { groupBy } from '../../src/domain/group';
 import { asOwner, databaseOfFile } from '../support/database';
 import { takeMessages } from '../support/outbox';
+import { engineFacts } from '../support/keyring';
 
 const test = databaseOfFile();
 
@@ -101,8 +101,7 @@ describe('owners', () => {
   });
 
   it('are a provider with all its merchants, and each party of its own', async () => {
-    const ring = readKeyring(makeKeyring());
-    const enter = (entity: NewEntity) => test.db.transaction((trx) => createEntity(trx, ring, entity));
+    const enter = (entity: NewEntity) => test.db.transaction((trx) => createEntity(trx, entity));
     const { entityId: providerId = '' } = (await enter({ type: 'provider', name: 'Provider' })) ?? {};
     const { entityId: own = '' } = (await enter({ type: 'merchant', name: 'Of its own' })) ?? {};
     const attributes = { status: 'pending', bankId: 'bnk_1' };
@@ -171,7 +170,7 @@ describe('a lease', () => {
 
 it('wakes the relays once messages are committed', async () => {
   const heard = new EventEmitter();
-  const relays = openOutbox(test.url, fits, () => heard.emit('messages'));
+  const relays = openOutbox(test.url, engineFacts, fits, () => heard.emit('messages'));
   await relays.query('SELECT 1');
   for (const write of [
     () => test.db.transaction((trx) => enqueueStarts(trx, [{ workflowId: 'intent/int_1', ...start }])),
@@ -199,6 +198,7 @@ it('takes no messages out of a database that is not its own', async () => {
   await enqueueSignals(test.db, 'bankAnswered', [{ workflowId: 'intent/int_9' }]);
   const astray = openOutbox(
     test.url,
+    engineFacts,
     () => Promise.reject(new Error('another database')),
     () => undefined,
   );
@@ -241,7 +241,7 @@ describe('what goes later', () => {
       // Postgres knows that the outbox is empty, as after a quiet night.
       await asOwner(test.url, `TRUNCATE outbox`);
       await asOwner(test.url, `VACUUM ANALYZE outbox`);
-      const relays = openOutbox(test.url, fits, () => undefined);
+      const relays = openOutbox(test.url, engineFacts, fits, () => undefined);
       try {
         for (let i = 0; i < 40; i++) {
           await signals('bnk_1', 1);

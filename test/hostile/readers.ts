@@ -11,7 +11,7 @@ import { JsonListReader } from '../../src/api/http/json-list';
 import { metadata } from '../../src/api/http/metadata';
 import { BATCH_MAX, list, phrase } from '../../src/api/http/request-fields';
 import { check, readQuery } from '../../src/api/http/validation';
-import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { makeKeyring, readKeyring } from '../../src/database/keyring/keyring';
 import { addDuration, parseDay, parseInstant } from '../../src/domain/calendar';
 import { parseEmail, parseWebUrl } from '../../src/domain/contact';
 import { isId } from '../../src/domain/identifier/ids';
@@ -67,8 +67,10 @@ async function readToEnd(lines: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of lines);
 }
 
-const ring = readKeyring(makeKeyring());
-const console = { ring, config: { ASSENT_MODE: 'sandbox' } } as ApiDeps;
+const console = {
+  db: { keyring: readKeyring(makeKeyring()) },
+  config: { ASSENT_MODE: 'sandbox' },
+} as ApiDeps;
 const behindProxy = express().set('trust proxy', ['loopback', '10.0.0.0/8']);
 const requestWith = (headers: object): Request =>
   Object.assign(Object.create(behindProxy.request) as Request, {

@@ -2,7 +2,7 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { randomBytes } from 'node:crypto';
-import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { makeKeyring, readKeyring } from '../../src/database/keyring/keyring';
 import { claimRing } from '../../src/database/key-rotation/claim-keyring';
 import type { Problem } from '../../src/domain/failures';
 import { runAssent } from '../support/cli';

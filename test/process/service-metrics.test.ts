@@ -1,4 +1,3 @@
-import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { createMetrics } from '../../src/process/metrics';
 import { measureService } from '../../src/process/service-metrics';
 import { asOwner, databaseOfFile, unrecorded } from '../support/database';
@@ -8,7 +7,7 @@ import { standingApproval, type Standing } from '../support/standing';
 const test = databaseOfFile();
 let standing: Standing;
 beforeAll(async () => {
-  standing = await standingApproval(test.db, readKeyring(makeKeyring()));
+  standing = await standingApproval(test.db);
 });
 
 it('a batch that is not done is measured by its age, for nobody else may notice that it stands still', async () => {

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { makeKeyring, readKeyring } from '../../src/database/keyring/keyring';
 import { claimRing } from '../../src/database/key-rotation/claim-keyring';
 import { openKeyring } from '../../src/start/keys';
 import { createTestDatabase, type TestDatabase } from '../support/database';

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { freePorts } from '../../bench/ports';
 import type { Identity } from '../../examples/demo/operator';
-import { makeKeyring } from '../../src/database/keys/keyring';
+import { makeKeyring } from '../../src/database/keyring/keyring';
 import { onDatabase } from '../../src/database/pool/one-connection';
 import { poll } from '../../src/process/poll';
 import { preparePostgres } from '../../src/start/postgres';

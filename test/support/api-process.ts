@@ -1,16 +1,15 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { makeKeyring } from '../../src/database/keys/keyring';
 import { eventually } from './engine';
 import { freePorts } from './free-port';
 import { programOf } from './installation';
+import { keys } from './keyring';
 
 /** Connections that are opened at a time: the queue of those not yet accepted is short. */
 const OPENED_AT_ONCE = 100;
 
 /** The same for all processes of a test: a database takes no second keyring. */
-export const keys = makeKeyring();
 
 export const environmentOf = (databaseUrl: string, port: number, more: Record<string, string> = {}) => ({
   ...process.env,

@@ -13,7 +13,6 @@ import {
   type NewEntity,
 } from '../../src/database/entity/create-entity';
 import type { Database } from '../../src/database/pool/connection';
-import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import type { Role } from '../../src/domain/entity';
 import { describeError } from '../../src/process/log';
 import { knowApi } from './conformance';
@@ -49,9 +48,6 @@ export interface Party extends EntityCredentials {
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answered>;
 }
 
-/** One for all of a test file: what one process encrypted, another must open. */
-const sharedRing = readKeyring(makeKeyring());
-
 export async function serveApi(
   db: Database,
   more: { settings?: Record<string, string> | undefined } & Partial<ApiDeps> = {},
@@ -61,7 +57,6 @@ export async function serveApi(
   const deps: ApiDeps = {
     config: readConfig(settings ?? {}),
     db,
-    ring: sharedRing,
     buckets: createTokenBuckets(db),
     measureUnknown: () => undefined,
     limiter: createCallerLimiter(16),
@@ -101,11 +96,11 @@ export function apiOfFile(more: Parameters<typeof serveApi>[1] = {}) {
 
 /** Makes an entity as the operator would. */
 export async function createParty(
-  { deps: { db, ring } }: ServedApi,
+  { deps: { db } }: ServedApi,
   type: Role,
   more: Partial<NewEntity> = {},
 ): Promise<EntityCredentials> {
-  const made = await db.transaction((trx) => createEntity(trx, ring, { type, name: `A ${type}`, ...more }));
+  const made = await db.transaction((trx) => createEntity(trx, { type, name: `A ${type}`, ...more }));
   if (made === undefined) throw new Error('the clientRef is taken');
   return made;
 }

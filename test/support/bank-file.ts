@@ -3,16 +3,15 @@ import type { BookingInDoubt } from '../../src/database/ledger/end-expected-book
 import { endExceptionsOfFile, matchLines, type Matching } from '../../src/database/bank-file/match-lines';
 import { findMissing } from '../../src/database/bank-file/find-missing';
 import type { Database, Executor } from '../../src/database/pool/connection';
-import type { Keyring } from '../../src/database/keys/keyring';
 import {
   openExceptions,
   type NewException,
 } from '../../src/database/reconciliation-exception/open-exceptions';
 
 /** The steps of a bank's file need it, with the network's defaults. */
-export const matchingOf = (db: Database, keyring: Keyring, statementId: string): Matching => ({
+export const matchingOf = (db: Database, statementId: string): Matching => ({
   db,
-  keyring,
+  keyring: db.keyring,
   bookingDays: 2,
   workflowId: `bank-statement/${statementId}`,
   beat: () => undefined,
@@ -27,8 +26,8 @@ export async function lookForMissing(matching: Matching, statementId: string): P
 }
 
 /** Does what the workflow of a bank's file does. */
-export async function workOnFile(db: Database, keyring: Keyring, statementId: string): Promise<void> {
-  const matching = matchingOf(db, keyring, statementId);
+export async function workOnFile(db: Database, statementId: string): Promise<void> {
+  const matching = matchingOf(db, statementId);
   await matchLines(matching, statementId);
   await lookForMissing(matching, statementId);
 }
@@ -36,10 +35,9 @@ export async function workOnFile(db: Database, keyring: Keyring, statementId: st
 /** Opens the exception of a booking, as a file of the bank does. @returns its id */
 export async function openBookingCase(
   trx: Executor,
-  keyring: Keyring,
   { kind, billingRequestId, refundId, ...booking }: Omit<NewException, 'booking'> & BookingInDoubt,
 ): Promise<string> {
   await trx.rows`SELECT FROM billing_requests WHERE id = ${billingRequestId} FOR UPDATE`;
   const cases = [{ kind, billingRequestId, refundId, booking }];
-  return String((await openExceptions(trx, keyring, 'bank', cases, 'bank-statement/stm_1')).get(0));
+  return String((await openExceptions(trx, 'bank', cases, 'bank-statement/stm_1')).get(0));
 }

@@ -1,7 +1,6 @@
 import { chainStream } from '../../src/database/chain/extend-chain';
 import { signHead, type PublicKeys } from '../../src/database/chain/sign-head';
 import type { Database } from '../../src/database/pool/connection';
-import type { Keyring } from '../../src/database/keys/keyring';
 import { compareBooks, provenKeys } from '../../src/database/verify/verify-books';
 import { STREAMS } from '../../src/domain/books/chain';
 
@@ -10,10 +9,10 @@ import { STREAMS } from '../../src/domain/books/chain';
 const timeZone = 'Africa/Lagos';
 
 /** @returns how many rows were chained */
-export async function chainBooks(db: Database, ring: Keyring): Promise<number> {
+export async function chainBooks(db: Database): Promise<number> {
   let chained = 0;
   for (const stream of STREAMS) chained += await chainStream(db, stream, () => undefined);
-  await signHead(db, ring, timeZone);
+  await signHead(db);
   return chained;
 }
 
@@ -27,11 +26,11 @@ async function differences(db: Database, keys: PublicKeys): Promise<string[]> {
 
 const isOfChains = (one: string) => one.startsWith('links') || one.startsWith('heads');
 
-export const allDifferences = async (db: Database, ring: Keyring): Promise<string[]> =>
-  differences(db, await provenKeys(db, ring));
+export const allDifferences = async (db: Database): Promise<string[]> =>
+  differences(db, await provenKeys(db));
 
-export const chainDifferences = async (db: Database, ring: Keyring): Promise<string[]> =>
-  (await allDifferences(db, ring)).filter(isOfChains);
+export const chainDifferences = async (db: Database): Promise<string[]> =>
+  (await allDifferences(db)).filter(isOfChains);
 
 /** All findings but those of the chains. */
 export const bookDifferences = async (db: Database): Promise<string[]> =>

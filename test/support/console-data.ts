@@ -26,20 +26,20 @@ interface ConsoleData extends Standing {
 
 const DAY_MS = 86_400_000;
 
-async function consoleData(db: Database, { deps: { ring, config } }: ServedApi): Promise<ConsoleData> {
-  const standing = await standingApproval(db, ring);
-  const { chargeId, refundId } = await settleOfEachKind(db, ring, standing);
-  const scheduleId = await makeSchedule(db, ring, standing, { description: 'Gold plan' });
-  const run = () => runSchedule(db, ring, recurringRules(config), scheduleId);
+async function consoleData(db: Database, { deps: { config } }: ServedApi): Promise<ConsoleData> {
+  const standing = await standingApproval(db);
+  const { chargeId, refundId } = await settleOfEachKind(db, standing);
+  const scheduleId = await makeSchedule(db, standing, { description: 'Gold plan' });
+  const run = () => runSchedule(db, recurringRules(config), scheduleId);
   await run();
-  await answerCharges(db, ring, standing, 'insufficient_funds');
+  await answerCharges(db, standing, 'insufficient_funds');
   await run();
   for (const days of [3, 9, 20]) {
     const startAt = new Date(Date.now() + days * DAY_MS);
-    await makeSchedule(db, ring, standing, { startAt, description: 'Silver plan' });
+    await makeSchedule(db, standing, { startAt, description: 'Silver plan' });
   }
-  const { id, reference } = await charge(db, ring, standing);
-  await answerBill(db, ring, standing, id, null);
+  const { id, reference } = await charge(db, standing);
+  await answerBill(db, standing, id, null);
   return { ...standing, scheduleId, exceptionId: await exceptionOf(db, id), reference, chargeId, refundId };
 }
 
@@ -62,7 +62,6 @@ export interface ConsoleHistory extends ConsoleData {
 const FAILED_DELIVERIES = 25;
 
 export async function consoleHistory(db: Database, api: ServedApi): Promise<ConsoleHistory> {
-  const { ring } = api.deps;
   const data = await consoleData(db, api);
   const { merchantId, chargeId } = data;
   const day = await dayOf(db, merchantId);
@@ -83,7 +82,6 @@ export async function consoleHistory(db: Database, api: ServedApi): Promise<Cons
     db.transaction((trx) =>
       announce(
         trx,
-        ring,
         Array.from({ length: count }, () => ({
           entityId: merchantId,
           webhookType: 'billing.response' as const,
@@ -92,10 +90,10 @@ export async function consoleHistory(db: Database, api: ServedApi): Promise<Cons
       ),
     );
   await tell(FAILED_DELIVERIES);
-  await db.transaction((trx) => changeEndpoint(trx, ring, OPERATOR, merchantId, 'http://127.0.0.1:9/hook'));
+  await db.transaction((trx) => changeEndpoint(trx, OPERATOR, merchantId, 'http://127.0.0.1:9/hook'));
   const [deliveryId = '', arrivedId = ''] = await tell(2);
-  await recordOutcome(db, ring, deliveryId, 1, { httpStatus: 503, error: 'HTTP 503', responseHead: '' });
-  await recordOutcome(db, ring, arrivedId, 1, { responseHead: '' });
+  await recordOutcome(db, deliveryId, 1, { httpStatus: 503, error: 'HTTP 503', responseHead: '' });
+  await recordOutcome(db, arrivedId, 1, { responseHead: '' });
   // A month by the clocks of the network: by UTC it may be two, for an hour of the night.
   await db.rows`UPDATE entities SET clock_offset =
        ((clock_timestamp() AT TIME ZONE ${api.deps.config.NETWORK_TIMEZONE}) + interval '1 month') AT TIME ZONE ${api.deps.config.NETWORK_TIMEZONE} - clock_timestamp()
@@ -126,6 +124,6 @@ async function sendStatement(
     authorization: `Bearer ${await tokenOf(api, credentials.bank)}`,
   });
   const statementId = String(body.data?.['statementId']);
-  await workOnFile(db, api.deps.ring, statementId);
+  await workOnFile(db, statementId);
   return statementId;
 }

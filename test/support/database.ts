@@ -4,6 +4,7 @@ import { Client } from 'pg';
 import { openDatabase, type Database } from '../../src/database/pool/connection';
 import { STATEMENTS } from '../../src/database/pool/statement';
 import { servers, TEMPLATE } from './servers';
+import { engineFacts } from './keyring';
 
 export interface TestDatabase {
   /** For the API and the worker. */
@@ -24,7 +25,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const url = `${postgres}/${name}`;
   const made: TestDatabase = {
     url,
-    db: openDatabase(url, 8),
+    db: openDatabase(url, 8, engineFacts),
     async drop() {
       await made.db.destroy();
       await admin.raw(`DROP DATABASE ${name} WITH (FORCE)`);
@@ -51,6 +52,7 @@ export function databaseOfFile(): Omit<TestDatabase, 'drop'> {
     },
     db: {
       ...STATEMENTS,
+      ...engineFacts,
       query: (...statement) => there().db.query(...statement),
       transaction: (work) => there().db.transaction(work),
       until: (deadline) => there().db.until(deadline),
@@ -73,8 +75,8 @@ export async function copyOfDatabase(database: TestDatabase): Promise<TestDataba
   const url = `${postgres}/${name}`;
   const admin = `${postgres}/postgres`;
   await asOwner(admin, `CREATE DATABASE ${name} TEMPLATE ${new URL(database.url).pathname.slice(1)}`);
-  database.db = openDatabase(database.url, 8);
-  const db = openDatabase(url, 8);
+  database.db = openDatabase(database.url, 8, engineFacts);
+  const db = openDatabase(url, 8, engineFacts);
   return {
     url,
     db,

@@ -4,12 +4,12 @@ import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Connection } from '@temporalio/client';
 import { createEntity, type EntityCredentials } from '../../src/database/entity/create-entity';
-import { makeKeyring, readKeyring, type Keyring } from '../../src/database/keys/keyring';
 import type { Role } from '../../src/domain/entity';
 import { registerSearchAttributes } from '../../src/temporal/register-search-attributes';
 import { createTestDatabase, type TestDatabase } from './database';
 import { freePort } from './free-port';
 import { programOf } from './installation';
+import { keys } from './keyring';
 import { runFolder } from './once-per-run';
 import { servers } from './servers';
 import { setEntityTrust } from './recorded-change';
@@ -23,7 +23,6 @@ export interface TestEngine {
   temporalAddress: string;
   namespace: string;
   database: TestDatabase;
-  keyring: Keyring;
   /** Settings of both processes, for more processes beside them. */
   environment: NodeJS.ProcessEnv;
   api: EngineProcess;
@@ -75,7 +74,7 @@ const READY_TIMEOUT_MS = 60_000;
 export async function startEngine(
   settings: Record<string, string> = {},
   given?: Pick<TestEngine, 'database' | 'temporalAddress'>,
-  prepare?: (made: Pick<TestEngine, 'apiUrl' | 'database' | 'keyring'>) => Promise<Record<string, string>>,
+  prepare?: (made: Pick<TestEngine, 'apiUrl' | 'database'>) => Promise<Record<string, string>>,
 ): Promise<TestEngine> {
   const { temporalAddress } = given ?? (await servers());
   const database = given?.database ?? (await createTestDatabase());
@@ -85,8 +84,6 @@ export async function startEngine(
   await mkdir(runFolder(), { recursive: true });
   const folder = await mkdtemp(path.join(runFolder(), 'engine-'));
   const logFile = path.join(folder, 'log');
-  const keys = makeKeyring();
-  const keyring = readKeyring(keys);
   const apiPort = await freePort();
   const apiUrl = urlAt(apiPort);
   const environment = {
@@ -100,7 +97,7 @@ export async function startEngine(
     // The tests of a file share its customers.
     INTENTS_PER_CUSTOMER_DAY: '1000000',
     ...settings,
-    ...(await prepare?.({ apiUrl, database, keyring })),
+    ...(await prepare?.({ apiUrl, database })),
   };
   const newApi = (port: number, more: Record<string, string>) =>
     engineProcess('api', { ...environment, ...more, PORT: String(port) }, () =>
@@ -122,7 +119,6 @@ export async function startEngine(
     temporalAddress,
     namespace,
     database,
-    keyring,
     environment,
     api,
     worker,
@@ -140,7 +136,7 @@ export async function startEngine(
       return another;
     },
     async createEntity(type, name) {
-      const made = await database.db.transaction((trx) => createEntity(trx, keyring, { type, name }));
+      const made = await database.db.transaction((trx) => createEntity(trx, { type, name }));
       if (made === undefined) throw new Error(`${name} is taken`);
       return made;
     },

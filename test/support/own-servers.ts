@@ -12,6 +12,7 @@ import type { Program } from '../../src/start/supervisor';
 import { findTemporal } from '../../src/start/temporal-binary';
 import type { TestDatabase } from './database';
 import { eventually } from './engine';
+import { engineFacts } from './keyring';
 
 /** A Postgres and a Temporal of one test file's own, which keep their data when they are killed. */
 export interface OwnServers {
@@ -45,7 +46,7 @@ export async function startOwnServers(): Promise<OwnServers> {
   const postgres = serverProcess(embedded.program, () => embedded.setUp());
   await postgres.start();
   await migrateUp(embedded.ownerUrl, 'sandbox', 'Africa/Lagos');
-  const db = openDatabase(embedded.databaseUrl, 8);
+  const db = openDatabase(embedded.databaseUrl, 8, engineFacts);
 
   const address = `127.0.0.1:${port}`;
   const command = await findTemporal({ cliPath: process.env['TEMPORAL_CLI_PATH'], say: silent });

@@ -1,11 +1,9 @@
 import type { Database } from '../../src/database/pool/connection';
-import type { Keyring } from '../../src/database/keys/keyring';
 import { deliveryToAttempt, recordAttempt, type Attempt } from '../../src/database/webhook/attempt-delivery';
 
 /** Records an attempt at a webhook, which its receiver took unless `outcome` says otherwise. */
 export const recordOutcome = async (
   db: Database,
-  keyring: Keyring,
   deliveryId: string,
   n: number,
   outcome: Partial<Attempt> = {},
@@ -13,7 +11,6 @@ export const recordOutcome = async (
 ) =>
   recordAttempt(
     db,
-    keyring,
     {
       deliveryId,
       n,

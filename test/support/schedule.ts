@@ -2,7 +2,6 @@ import { createRecurringActivities, type ScheduleState } from '../../src/activit
 import { lockAgreement } from '../../src/database/agreement/agreement';
 import { applyDecision } from '../../src/database/decision/apply-decision';
 import type { Database } from '../../src/database/pool/connection';
-import type { Keyring } from '../../src/database/keys/keyring';
 import type { ScheduleTerms } from '../../src/database/schedule/create-schedule';
 import { readBillings, readSchedule, type ScheduleRecord } from '../../src/database/schedule/list-schedules';
 import type { BillingRules } from '../../src/domain/billing-rules';
@@ -35,8 +34,8 @@ export interface ScheduleAtRest {
 const STEPS_MAX = 60;
 
 /** The activities of a schedule's workflow, where no bank is waited for and nothing is sent. */
-export const scheduleActivities = (db: Database, keyring: Keyring, rules: BillingRules & RecurringRules) =>
-  createRecurringActivities(db, keyring, rules, { waitForAnswers: () => Promise.resolve([]) }, () =>
+export const scheduleActivities = (db: Database, rules: BillingRules & RecurringRules) =>
+  createRecurringActivities(db, rules, { waitForAnswers: () => Promise.resolve([]) }, () =>
     Promise.resolve({ delivered: 0, failed: 0, handedOver: 0, told: [] }),
   );
 
@@ -49,11 +48,10 @@ export const REPORTED_ALL = Number.MAX_SAFE_INTEGER;
  */
 export async function runSchedule(
   db: Database,
-  keyring: Keyring,
   rules: BillingRules & RecurringRules,
   scheduleId: string,
 ): Promise<ScheduleAtRest> {
-  const activities = scheduleActivities(db, keyring, rules);
+  const activities = scheduleActivities(db, rules);
   const doing = {
     charge: activities.chargeBilling,
     expire: activities.settleBilling,
@@ -117,27 +115,26 @@ type Decision = 'approve_once' | 'approve_recurring' | 'suspended' | 'deny';
 
 export async function playSchedule(
   db: Database,
-  keyring: Keyring,
   rules: BillingRules & RecurringRules,
   terms: Partial<ScheduleTerms> = {},
 ): Promise<PlayedSchedule> {
-  const standing = await standingApproval(db, keyring);
-  const id = await makeSchedule(db, keyring, standing, terms);
+  const standing = await standingApproval(db);
+  const id = await makeSchedule(db, standing, terms);
   const { merchantId, agreementId } = standing;
   return {
     id,
     standing,
-    advance: () => runSchedule(db, keyring, rules, id),
+    advance: () => runSchedule(db, rules, id),
     later: (ms) => moveClock(db, merchantId, `${ms} milliseconds`),
     async answer(declineReason) {
-      expect(await answerCharges(db, keyring, standing, declineReason)).toBe(1);
+      expect(await answerCharges(db, standing, declineReason)).toBe(1);
     },
     decide: (decision, currency) =>
       db.transaction(async (trx) => {
         await lockAgreement(trx, agreementId);
         const limits = { dailyLimit: null, monthlyLimit: null };
         const decided = { decision, blocked: false, ...(currency && { terms: { currency, ...limits } }) };
-        await applyDecision(trx, keyring, agreementId, decided, 'bank');
+        await applyDecision(trx, agreementId, decided, 'bank');
       }),
     shown: () => readSchedule(db, { entityId: merchantId, role: 'merchant' }, id),
     async billings() {
@@ -146,7 +143,7 @@ export async function playSchedule(
       );
     },
     async told(party) {
-      const announced = await announcedTo(db, keyring, standing[`${party}Id`]);
+      const announced = await announcedTo(db, standing[`${party}Id`]);
       return announced.filter(({ type }) => type.startsWith('recurring.'));
     },
   };

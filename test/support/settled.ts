@@ -5,7 +5,6 @@ import type { Database } from '../../src/database/pool/connection';
 import { createIntents } from '../../src/database/intent/ask-intents';
 import { settleCredits } from '../../src/database/credit/follow-credit';
 import { acceptCustomerPayments } from '../../src/database/billing-request/accept-payment';
-import type { Keyring } from '../../src/database/keys/keyring';
 import { answerRefund } from '../../src/database/refund/settle-refund';
 import { initiateRefund } from '../../src/database/refund/accept-refund';
 import { resolveException } from '../../src/database/resolution/resolve-exception';
@@ -15,7 +14,6 @@ import { lookupIdOf, standingApproval, type Standing } from './standing';
 /** Money that has moved, and some that has not: something of each kind that the ledger follows. */
 
 const rules = billingRules(readConfig({}));
-const { timeZone } = rules;
 
 export interface Billed {
   id: string;
@@ -29,7 +27,6 @@ export interface Billed {
  */
 export async function billBy(
   db: Database,
-  keyring: Keyring,
   { merchantId, agreementId, customerId }: Standing,
   by: ('agreement' | 'lookupID')[],
   { currency = 'NGN', workflowId }: { currency?: string; workflowId?: string } = {},
@@ -38,7 +35,6 @@ export async function billBy(
   const { items } = await db.transaction((trx) =>
     acceptCharges(
       trx,
-      keyring,
       rules,
       merchantId,
       by.map((way) => (way === 'agreement' ? { phrase: 'p', agreementId } : { phrase: lookupId, lookupId })),
@@ -53,21 +49,19 @@ export async function billBy(
 }
 
 /** A charge under the standing approval. */
-export async function bill(db: Database, keyring: Keyring, standing: Standing): Promise<Billed> {
-  return (await billBy(db, keyring, standing, ['agreement']))[0] as Billed;
+export async function bill(db: Database, standing: Standing): Promise<Billed> {
+  return (await billBy(db, standing, ['agreement']))[0] as Billed;
 }
 
 /** Intents of the merchant for customers. @returns their ids, in the order asked */
 export async function askIntents(
   db: Database,
-  keyring: Keyring,
   { merchantId }: Pick<Standing, 'merchantId'>,
   lookupIds: string[],
 ): Promise<string[]> {
   const { intents } = await db.transaction((trx) =>
     createIntents(
       trx,
-      keyring,
       { ...rules, intentsPerCustomerDay: 1_000 },
       merchantId,
       {
@@ -85,7 +79,6 @@ export async function askIntents(
 /** The bank's answer: the id of its debit; null where it declines, with its reason. */
 export const answerBill = (
   db: Database,
-  keyring: Keyring,
   { bankId }: Pick<Standing, 'bankId'>,
   id: string,
   bankTransactionId: string | null,
@@ -95,8 +88,6 @@ export const answerBill = (
   db.transaction((trx) =>
     answerBillingRequest(
       trx,
-      keyring,
-      timeZone,
       bankId,
       id,
       bankTransactionId === null
@@ -106,16 +97,16 @@ export const answerBill = (
     ),
   );
 
-export async function charge(db: Database, keyring: Keyring, standing: Standing): Promise<Billed> {
-  const billed = await bill(db, keyring, standing);
-  await answerBill(db, keyring, standing, billed.id, `tx-${billed.id}`);
+export async function charge(db: Database, standing: Standing): Promise<Billed> {
+  const billed = await bill(db, standing);
+  await answerBill(db, standing, billed.id, `tx-${billed.id}`);
   return billed;
 }
 
 /** A bill by lookupID, by whose approval the customer also gives a standing one. */
-export async function grantingCharge(db: Database, keyring: Keyring, standing: Standing): Promise<Billed> {
-  const [billed] = (await billBy(db, keyring, standing, ['lookupID'])) as [Billed];
-  await answerBill(db, keyring, standing, billed.id, `tx-${billed.id}`, undefined, 'approve_recurring');
+export async function grantingCharge(db: Database, standing: Standing): Promise<Billed> {
+  const [billed] = (await billBy(db, standing, ['lookupID'])) as [Billed];
+  await answerBill(db, standing, billed.id, `tx-${billed.id}`, undefined, 'approve_recurring');
   return billed;
 }
 
@@ -125,18 +116,17 @@ export async function grantingCharge(db: Database, keyring: Keyring, standing: S
  */
 export async function refund(
   db: Database,
-  keyring: Keyring,
   { merchantId, bankId }: Standing,
   reference: string,
   amount: number,
   action?: 'completed' | 'rejected',
 ): Promise<string> {
   const { refundId } = await db.transaction((trx) =>
-    initiateRefund(trx, keyring, timeZone, merchantId, { reference, amount, reason: undefined }),
+    initiateRefund(trx, merchantId, { reference, amount, reason: undefined }),
   );
   if (action) {
     await db.transaction((trx) =>
-      answerRefund(trx, keyring, timeZone, bankId, refundId, {
+      answerRefund(trx, bankId, refundId, {
         action,
         bankTransactionId: action === 'completed' ? `tx-${refundId}` : null,
         reason: action === 'rejected' ? 'account_closed' : null,
@@ -152,7 +142,6 @@ export async function refund(
  */
 export async function payAnother(
   db: Database,
-  keyring: Keyring,
   payer: Standing,
   payee: Standing,
 ): Promise<{ id: string; deliveryId: string }> {
@@ -160,7 +149,6 @@ export async function payAnother(
   const { items } = await db.transaction((trx) =>
     acceptCustomerPayments(
       trx,
-      keyring,
       rules,
       payee.bankId,
       to,
@@ -172,7 +160,7 @@ export async function payAnother(
   const [item] = items;
   if (!item || !('accepted' in item)) throw new Error('the payment was refused');
   const id = item.accepted.billingRequestId;
-  await answerBill(db, keyring, payer, id, `tx-${id}`);
+  await answerBill(db, payer, id, `tx-${id}`);
   const told = await db.row<{
     deliveryId: string;
   }>`SELECT credit_delivery_id AS "deliveryId" FROM billing_requests WHERE id = ${id}`;
@@ -180,8 +168,8 @@ export async function payAnother(
 }
 
 /** The payee's bank has been told. */
-export const settleCredit = (db: Database, keyring: Keyring, deliveryId: string) =>
-  db.transaction((trx) => settleCredits(trx, keyring, timeZone, [deliveryId]));
+export const settleCredit = (db: Database, deliveryId: string) =>
+  db.transaction((trx) => settleCredits(trx, [deliveryId]));
 
 /** Exceptions that are open, by their own id or that of their charge or refund. */
 async function openExceptionsOf(db: Database, id: string): Promise<string[]> {
@@ -204,43 +192,38 @@ export async function exceptionOf(db: Database, chargeId: string): Promise<strin
  */
 export async function resolveAsOperator(
   db: Database,
-  keyring: Keyring,
   id: string,
   resolution: Resolution,
   bankTransactionId: string | null = null,
 ): Promise<void> {
   const by = { cause: 'operator', note: null } as const;
   for (const open of await openExceptionsOf(db, id))
-    await db.transaction((trx) =>
-      resolveException(trx, keyring, timeZone, by, open, { resolution, bankTransactionId }),
-    );
+    await db.transaction((trx) => resolveException(trx, by, open, { resolution, bankTransactionId }));
 }
 
 /** A charge that its bank denies afterwards, as an operator resolves it. */
 async function resolveDenied(
   db: Database,
-  keyring: Keyring,
   standing: Standing,
   resolution: 'no_money_moved' | 'written_off',
 ): Promise<Billed> {
-  const billed = await charge(db, keyring, standing);
-  await answerBill(db, keyring, standing, billed.id, null);
-  await resolveAsOperator(db, keyring, billed.id, resolution);
+  const billed = await charge(db, standing);
+  await answerBill(db, standing, billed.id, null);
+  await resolveAsOperator(db, billed.id, resolution);
   return billed;
 }
 
 /** A refund that was completed, and whose money came back. */
 export async function returnedRefund(
   db: Database,
-  keyring: Keyring,
   standing: Standing,
   reference: string,
   amount: number,
 ): Promise<string> {
-  const refundId = await refund(db, keyring, standing, reference, amount, 'completed');
+  const refundId = await refund(db, standing, reference, amount, 'completed');
   const rejected = { action: 'rejected', bankTransactionId: null, reason: 'account_closed' } as const;
-  await db.transaction((trx) => answerRefund(trx, keyring, timeZone, standing.bankId, refundId, rejected));
-  await resolveAsOperator(db, keyring, refundId, 'reversed');
+  await db.transaction((trx) => answerRefund(trx, standing.bankId, refundId, rejected));
+  await resolveAsOperator(db, refundId, 'reversed');
   return refundId;
 }
 
@@ -250,23 +233,22 @@ export async function returnedRefund(
  */
 export async function settleOfEachKind(
   db: Database,
-  keyring: Keyring,
   standing: Standing,
 ): Promise<
   Record<'chargeId' | 'refundId' | 'paymentId' | 'reversedId' | 'writtenOffId', string> & { payee: Standing }
 > {
-  const payee = await standingApproval(db, keyring);
-  const { id: chargeId, reference } = await charge(db, keyring, standing);
-  await charge(db, keyring, standing);
-  await bill(db, keyring, standing);
-  await answerBill(db, keyring, standing, (await bill(db, keyring, standing)).id, null);
-  const refundId = await refund(db, keyring, standing, reference, 0.3, 'completed');
-  await refund(db, keyring, standing, reference, 0.2, 'rejected');
-  await refund(db, keyring, standing, reference, 0.1);
-  const { id: paymentId, deliveryId } = await payAnother(db, keyring, standing, payee);
-  await payAnother(db, keyring, standing, payee);
-  await settleCredit(db, keyring, deliveryId);
-  const { id: reversedId } = await resolveDenied(db, keyring, standing, 'no_money_moved');
-  const { id: writtenOffId } = await resolveDenied(db, keyring, standing, 'written_off');
+  const payee = await standingApproval(db);
+  const { id: chargeId, reference } = await charge(db, standing);
+  await charge(db, standing);
+  await bill(db, standing);
+  await answerBill(db, standing, (await bill(db, standing)).id, null);
+  const refundId = await refund(db, standing, reference, 0.3, 'completed');
+  await refund(db, standing, reference, 0.2, 'rejected');
+  await refund(db, standing, reference, 0.1);
+  const { id: paymentId, deliveryId } = await payAnother(db, standing, payee);
+  await payAnother(db, standing, payee);
+  await settleCredit(db, deliveryId);
+  const { id: reversedId } = await resolveDenied(db, standing, 'no_money_moved');
+  const { id: writtenOffId } = await resolveDenied(db, standing, 'written_off');
   return { chargeId, refundId, paymentId, reversedId, writtenOffId, payee };
 }

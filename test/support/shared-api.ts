@@ -1,6 +1,5 @@
 import type { Database } from '../../src/database/pool/connection';
 import type { EntityCredentials, NewEntity } from '../../src/database/entity/create-entity';
-import type { Keyring } from '../../src/database/keys/keyring';
 import type { Role } from '../../src/domain/entity';
 import { createParty, send, serveApi, tokenOf, type Answered, type ServedApi } from './api';
 import { createTestDatabase, type TestDatabase } from './database';
@@ -61,9 +60,9 @@ export type Parties = Standing & Record<Role, Caller>;
 
 async function partiesAt(
   api: ServedApi,
-  terms: Parameters<typeof standingApproval>[2] = {},
+  terms: Parameters<typeof standingApproval>[1] = {},
 ): Promise<Parties> {
-  const standing = await standingApproval(api.deps.db, api.deps.ring, terms);
+  const standing = await standingApproval(api.deps.db, terms);
   const { bank, provider, merchant } = standing.credentials;
   return {
     ...standing,
@@ -159,9 +158,8 @@ export async function eventsOf(caller: Caller, reference: unknown): Promise<Show
 export interface SharedApi {
   database: TestDatabase;
   db: Database;
-  ring: Keyring;
   api: ServedApi;
-  parties(terms?: Parameters<typeof standingApproval>[2]): Promise<Parties>;
+  parties(terms?: Parameters<typeof standingApproval>[1]): Promise<Parties>;
   enter(type: Role, more?: Partial<NewEntity>): Promise<Caller>;
   /** The first items of all webhooks of one type to a party, oldest first. */
   told(entityId: string, type: string): Promise<Shown[]>;
@@ -173,16 +171,14 @@ export function shareApi(settings: Record<string, string> = {}): SharedApi {
     parties: (terms) => partiesAt(shared.api, terms),
     enter: async (type, more) => callerAt(shared.api, await createParty(shared.api, type, more)),
     told: async (entityId, type) =>
-      (await announcedTo(shared.db, shared.ring, entityId)).flatMap((one) =>
-        one.type === type ? [one.item] : [],
-      ),
+      (await announcedTo(shared.db, entityId)).flatMap((one) => (one.type === type ? [one.item] : [])),
   } as SharedApi;
   beforeAll(async () => {
     const database = await createTestDatabase();
     // Each test signs parties of its own in.
     const served = { RATE_LIMIT_TOKEN_ADDRESS: '999/999', ...settings };
     const api = await serveApi(database.db, { settings: served });
-    Object.assign(shared, { database, db: database.db, ring: api.deps.ring, api });
+    Object.assign(shared, { database, db: database.db, api });
   });
   afterAll(async () => {
     await shared.api.close();

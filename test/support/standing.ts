@@ -10,9 +10,8 @@ import {
   setEntityTrust,
   type EntityCredentials,
 } from '../../src/database/entity/create-entity';
-import type { Keyring } from '../../src/database/keys/keyring';
 import { makePaymentId } from '../../src/database/agreement/payment-id';
-import { decrypt } from '../../src/database/keys/encrypt';
+import { decrypt } from '../../src/database/keyring/encrypt';
 import { createSchedule, type ScheduleTerms } from '../../src/database/schedule/create-schedule';
 import { OPERATOR } from './operator';
 
@@ -34,15 +33,14 @@ export interface Standing {
  */
 export async function standingApproval(
   db: Database,
-  keyring: Keyring,
   terms: { currency?: string; dailyLimit?: bigint; monthlyLimit?: bigint } = {},
 ): Promise<Standing> {
   return db.transaction(async (trx) => {
-    const bank = await createEntity(trx, keyring, { type: 'bank', name: 'Bank' });
-    const provider = await createEntity(trx, keyring, { type: 'provider', name: 'Provider' });
+    const bank = await createEntity(trx, { type: 'bank', name: 'Bank' });
+    const provider = await createEntity(trx, { type: 'provider', name: 'Provider' });
     const merchant =
       provider &&
-      (await createEntity(trx, keyring, {
+      (await createEntity(trx, {
         type: 'merchant',
         name: 'Merchant',
         providerId: provider.entityId,
@@ -52,7 +50,7 @@ export async function standingApproval(
     const merchantId = merchant.entityId;
     await setEntityTrust(trx, merchantId, 'trusted');
     await recordAuditEvent(trx, OPERATOR, { action: 'entity.trust_set', entityId: merchantId });
-    const { customers } = await onboardBatch(trx, keyring, bankId, [
+    const { customers } = await onboardBatch(trx, bankId, [
       {
         person: {
           clientRef: 'c1',
@@ -69,17 +67,10 @@ export async function standingApproval(
     if (!person) throw new Error('the customer could not be made');
     const { customerId } = person;
     const currency = terms.currency ?? 'NGN';
-    const [agreement] = await openAgreements(
-      trx,
-      keyring,
-      merchantId,
-      [{ id: customerId, bankId }],
-      currency,
-    );
+    const [agreement] = await openAgreements(trx, merchantId, [{ id: customerId, bankId }], currency);
     if (!agreement) throw new Error('the agreement could not be made');
     await applyDecision(
       trx,
-      keyring,
       agreement.id,
       {
         decision: 'approve_recurring',
@@ -98,7 +89,7 @@ export async function standingApproval(
       merchantId,
       customerId,
       agreementId: agreement.id,
-      paymentId: makePaymentId(keyring, agreement.paymentIdKey, agreement.id, merchantId),
+      paymentId: makePaymentId(db.keyring, agreement.paymentIdKey, agreement.id, merchantId),
       credentials: { bank, provider, merchant },
     };
   });
@@ -132,14 +123,12 @@ export async function toNoon(db: Database, ownerId: string): Promise<string> {
  */
 export async function makeSchedule(
   db: Database,
-  keyring: Keyring,
   { merchantId, customerId, paymentId }: Standing,
   terms: Partial<ScheduleTerms> = {},
 ): Promise<string> {
   const made = await db.transaction((trx) =>
     createSchedule(
       trx,
-      keyring,
       { entityId: merchantId, role: 'merchant' },
       {
         customerId,
@@ -167,7 +156,6 @@ export async function makeSchedule(
  */
 export async function answerCharges(
   db: Database,
-  keyring: Keyring,
   { bankId }: Standing,
   declineReason?: string,
 ): Promise<number> {
@@ -179,7 +167,7 @@ export async function answerCharges(
       declineReason === undefined
         ? ({ outcome: 'approved', bankTransactionId: `tx-${id}`, action: null } as const)
         : ({ outcome: 'declined', declineReason, action: null } as const);
-    await db.transaction((trx) => answerBillingRequest(trx, keyring, 'Africa/Lagos', bankId, id, answer, {}));
+    await db.transaction((trx) => answerBillingRequest(trx, bankId, id, answer, {}));
   }
   return asked.length;
 }
@@ -201,7 +189,7 @@ export interface Announced {
 }
 
 /** Webhooks of a party, oldest first. */
-export async function announcedTo(db: Database, keyring: Keyring, entityId: string): Promise<Announced[]> {
+export async function announcedTo(db: Database, entityId: string): Promise<Announced[]> {
   const deliveries = await db.rows<{
     id: string;
     type: string;
@@ -210,7 +198,7 @@ export async function announcedTo(db: Database, keyring: Keyring, entityId: stri
   }>`SELECT id, webhook_type AS type, body_encrypted AS body, workflow_id AS "workflowId" FROM webhook_deliveries
      WHERE entity_id = ${entityId} ORDER BY event_id`;
   return deliveries.map(({ id, type, body, workflowId }) => {
-    const { data } = JSON.parse(decrypt(keyring, body, `webhook_deliveries.body_encrypted:${id}`)) as {
+    const { data } = JSON.parse(decrypt(db.keyring, body, `webhook_deliveries.body_encrypted:${id}`)) as {
       data: Record<string, unknown>[];
     };
     return { type, item: data[0] ?? {}, workflowId };
@@ -218,12 +206,12 @@ export async function announcedTo(db: Database, keyring: Keyring, entityId: stri
 }
 
 /** Has the secrets of its parties hashed with the ring's current key, as token calls do. */
-export async function renewHashes(db: Database, keyring: Keyring, { credentials }: Standing): Promise<void> {
+export async function renewHashes(db: Database, { credentials }: Standing): Promise<void> {
   const claims = Object.values(credentials);
-  for (const [i, client] of (await authenticateClients(db, keyring, claims)).entries()) {
+  for (const [i, client] of (await authenticateClients(db, claims)).entries()) {
     const claim = claims[i];
     if (client && claim) {
-      await db.transaction((trx) => renewHash(trx, keyring, OPERATOR, client, claim));
+      await db.transaction((trx) => renewHash(trx, OPERATOR, client, claim));
     }
   }
 }

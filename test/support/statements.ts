@@ -31,7 +31,6 @@ export async function postCharges(
   await db.transaction((trx) =>
     postEntries(
       trx,
-      timeZone,
       Array.from({ length: count }, () =>
         entryOf('charge', { resourceId: newId('billingRequest'), settledAt }, paid),
       ),
@@ -65,7 +64,6 @@ export async function settleMany(
     const paid = { amount: 100n, currency: 'NGN', bankId, merchantId, ownerId: merchantId };
     await postEntries(
       trx,
-      timeZone,
       closed.map(({ id, settledAt }) => entryOf('charge', { resourceId: id, settledAt }, paid)),
     );
   });

@@ -5,7 +5,6 @@ import { createWebhookActivities } from '../../src/activities/webhook';
 import { createWebhookConnector, type WebhookConnector } from '../../src/activities/webhook-connector';
 import { createEntity, type EntityCredentials } from '../../src/database/entity/create-entity';
 import { newId } from '../../src/database/identifier/new-id';
-import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import type { Database } from '../../src/database/pool/connection';
 import { announce } from '../../src/database/webhook/announce-webhooks';
 
@@ -19,7 +18,6 @@ export const broken = (response: ServerResponse) => response.writeHead(503).end(
 
 /** A worker's sender of webhooks, on a database of the test, and receivers on this machine. */
 export function webhookSender(db: Database) {
-  const keyring = readKeyring(makeKeyring());
   const connector = createWebhookConnector({ allowPrivate: true });
   const servers: Server[] = [];
   const log: string[] = [];
@@ -31,11 +29,9 @@ export function webhookSender(db: Database) {
   ) =>
     createWebhookActivities({
       db,
-      keyring,
       connector,
       ...instead,
       config: {
-        NETWORK_TIMEZONE: 'Africa/Lagos',
         WEBHOOK_RETRY_S: [5, 30],
         WEBHOOK_TIMEOUT_S: 10,
         ...config,
@@ -45,7 +41,6 @@ export function webhookSender(db: Database) {
     });
 
   return {
-    keyring,
     connector,
     activities,
     /** A line for each attempt. */
@@ -75,9 +70,7 @@ export function webhookSender(db: Database) {
     },
 
     async bankAt(webhookUrl: string, name = 'bank'): Promise<EntityCredentials> {
-      const made = await db.transaction((trx) =>
-        createEntity(trx, keyring, { type: 'bank', name, webhookUrl }),
-      );
+      const made = await db.transaction((trx) => createEntity(trx, { type: 'bank', name, webhookUrl }));
       if (!made) throw new Error('not made');
       return made;
     },
@@ -87,7 +80,6 @@ export function webhookSender(db: Database) {
       db.transaction((trx) =>
         announce(
           trx,
-          keyring,
           entityIds.map((entityId) => ({
             entityId,
             webhookType: 'billing.request' as const,

@@ -1,4 +1,3 @@
-import type { Keyring } from '../../src/database/keys/keyring';
 import type { Database, Executor } from '../../src/database/pool/connection';
 import { announce } from '../../src/database/webhook/announce-webhooks';
 import { FEED_START, readFeed, type FeedEvent } from '../../src/database/webhook/read-event-feed';
@@ -19,18 +18,17 @@ export async function wholeFeed(db: Executor): Promise<void> {
 /** The charges and intents in a party's feed, with the number of each. */
 export async function toldInFeed(
   db: Database,
-  keyring: Keyring,
   entityId: string,
 ): Promise<[type: string, id: string, sequence: number][]> {
   const [last] = await db.transaction((trx) =>
-    announce(trx, keyring, [{ entityId, webhookType: 'webhook.test', items: [{ sequence: 1 }] }]),
+    announce(trx, [{ entityId, webhookType: 'webhook.test', items: [{ sequence: 1 }] }]),
   );
   const shown = await db.row<{
     eventId: string;
   }>`SELECT event_id AS "eventId" FROM webhook_deliveries WHERE id = ${last}`;
   let events: FeedEvent[] = [];
   await eventually(async () => {
-    events = await readFeed(db, keyring, entityId, FEED_START, 100);
+    events = await readFeed(db, entityId, FEED_START, 100);
     return events.at(-1)?.eventId === shown?.eventId;
   });
   return events

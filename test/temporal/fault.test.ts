@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { makeKeyring } from '../../src/database/keys/keyring';
+import { makeKeyring } from '../../src/database/keyring/keyring';
 import type { Problem } from '../../src/domain/failures';
 import { lazyClient } from '../../src/temporal/connection';
 import { temporalProblems } from '../../src/temporal/readiness';

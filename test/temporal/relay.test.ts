@@ -3,7 +3,6 @@ import { Client, ServiceError, type WorkflowHandle } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { pino } from 'pino';
 import { createEntity, type NewEntity } from '../../src/database/entity/create-entity';
-import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
 import { announce } from '../../src/database/webhook/announce-webhooks';
 import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { enqueueBulkSignals, enqueueSignals, enqueueStarts, openOutbox } from '../../src/database/outbox';
@@ -11,10 +10,10 @@ import { createRelay, type Relay } from '../../src/temporal/relay';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
 import { servers } from '../support/servers';
+import { engineFacts } from '../support/keyring';
 
 /** On the real server, with no worker: a workflow runs from its start until it is terminated. */
 
-const ring = readKeyring(makeKeyring());
 let database: TestDatabase;
 let connection: NativeConnection;
 let client: Client;
@@ -170,7 +169,7 @@ test('webhooks of a provider and of all its merchants have one turn, and a bank 
   const { db } = database;
   const webhookUrl = 'http://127.0.0.1:9/';
   const turns = await db.transaction(async (trx) => {
-    const enter = async (entity: NewEntity) => (await createEntity(trx, ring, entity))?.entityId ?? '';
+    const enter = async (entity: NewEntity) => (await createEntity(trx, entity))?.entityId ?? '';
     const providerId = await enter({ type: 'provider', name: 'Provider', webhookUrl });
     const merchants = ['Shop', 'Bar'].map((name) => ({
       type: 'merchant' as const,
@@ -183,7 +182,6 @@ test('webhooks of a provider and of all its merchants have one turn, and a bank 
     const bankId = await enter({ type: 'bank', name: 'Bank', webhookUrl });
     const deliveryIds = await announce(
       trx,
-      ring,
       [...receivers, bankId].map((entityId) => ({ entityId, webhookType: 'webhook.test', items: [{}] })),
     );
     return { deliveryIds, expected: [providerId, providerId, providerId, bankId] };
@@ -210,6 +208,7 @@ test('several signals in one poll are one', async () => {
 test('a message is carried as soon as it is committed, where the relay neither polls nor is asked to', async () => {
   const outbox = openOutbox(
     database.url,
+    engineFacts,
     () => Promise.resolve(),
     () => woken.kick(),
   );

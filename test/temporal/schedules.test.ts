@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { readTemporalState } from '../../src/database/engine/temporal-state';
-import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
+import { makeKeyring } from '../../src/database/keyring/keyring';
 import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { prepareNamespace } from '../../src/temporal/namespace';
 import { ensureSchedules } from '../../src/temporal/schedules';
@@ -110,8 +110,8 @@ test('worker, "assent migrate" and "npm start" of an installation that was given
     `UPDATE temporal_state SET installation = gen_random_uuid(), namespace_id = 'its own'`,
   );
   const keys = makeKeyring();
-  const standing = await standingApproval(mine.db, readKeyring(keys));
-  const scheduleId = await makeSchedule(mine.db, readKeyring(keys), standing);
+  const standing = await standingApproval(mine.db);
+  const scheduleId = await makeSchedule(mine.db, standing);
   const settings = {
     ASSENT_MODE: 'sandbox',
     DATABASE_URL: mine.url,

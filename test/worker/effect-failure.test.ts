@@ -1,8 +1,8 @@
 import { ServiceError } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { CommitLost, DatabaseSilent } from '../../src/database/pool/availability';
-import { makeKeyring, readKeyring } from '../../src/database/keys/keyring';
-import { decrypt, encrypt } from '../../src/database/keys/encrypt';
+import { makeKeyring, readKeyring } from '../../src/database/keyring/keyring';
+import { decrypt, encrypt } from '../../src/database/keyring/encrypt';
 import { effectFailures } from '../../src/worker/effect-failure';
 
 /** What the history would hold of an effect that ends in `error`. */

@@ -46,7 +46,7 @@ async function createOne(
 ) {
   const { clientRef } = merchant;
   const wanted = { ...merchant, type: 'merchant' as const, providerId: call.caller.entityId };
-  const made = await admitEntity(trx, call.deps.ring, actorOf(call), wanted);
+  const made = await admitEntity(trx, actorOf(call), wanted);
   if (made === undefined) {
     const code = 'client_ref_taken' as const;
     const message = 'You have a merchant with this clientRef already';
@@ -63,9 +63,9 @@ function withoutSecrets(item: Awaited<ReturnType<typeof createOne>>) {
 }
 
 async function setTrust(call: BodyCall<typeof schema.trustBody>) {
-  const { accept, body, caller, deps } = call;
+  const { accept, body, caller } = call;
   return accept(async (trx) => {
-    const set = await changeTrust(trx, deps.ring, actorOf(call), { ...body, providerId: caller.entityId });
+    const set = await changeTrust(trx, actorOf(call), { ...body, providerId: caller.entityId });
     if (!set) throw new Failure('not_found', 'You have no such merchant');
     return { message: `The merchant is ${body.trustLevel} now`, data: body };
   });

@@ -54,7 +54,7 @@ function bankFileUpload(): Upload<ArrivedBankFile, CoveredDays> {
     const said = `${type} ${sha256.toString('hex')} ${JSON.stringify({ from, through })}`;
     return {
       body: arrived,
-      indexes: deps.ring.blindIndexes('idempotency.body', said),
+      indexes: deps.db.keyring.blindIndexes('idempotency.body', said),
       // Accepted pages stay. The sweep takes away pages that cannot be discarded now.
       release: () => discardPages(deps.db, arrived.statementId).catch(() => undefined),
     };

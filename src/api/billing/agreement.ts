@@ -12,20 +12,20 @@ import { pageOf } from '../http/response-fields';
 /** The agreements of a merchant with its customers, for the merchant and its provider. */
 
 async function listAgreements({ caller, query, deps }: QueryCall<typeof schema.decisionsQuery>) {
-  const found = await listDecisions(deps.db, deps.config.NETWORK_TIMEZONE, caller, query, query);
+  const found = await listDecisions(deps.db, caller, query, query);
   return listAnswer(['agreement', 'agreements'], found, query, (agreement) => shown(deps, agreement));
 }
 
 async function showAgreement({ caller, params, deps }: PathCall<typeof schema.agreementPath>) {
-  const agreement = await readDecision(deps.db, deps.config.NETWORK_TIMEZONE, caller, params.agreementId);
+  const agreement = await readDecision(deps.db, caller, params.agreementId);
   return { message: `The agreement is ${agreement.decision}`, data: shown(deps, agreement) };
 }
 
-function shown({ ring }: ApiDeps, agreement: DecisionRecord) {
+function shown({ db }: ApiDeps, agreement: DecisionRecord) {
   const { id: agreementId, merchantId, customerId, bankId, decision, approved, paymentIdKey } = agreement;
   return {
     agreementId,
-    paymentID: approved ? makePaymentId(ring, paymentIdKey, agreementId, merchantId) : null,
+    paymentID: approved ? makePaymentId(db.keyring, paymentIdKey, agreementId, merchantId) : null,
     customerId,
     bankId,
     merchantId,

@@ -54,7 +54,6 @@ async function bill(call: Call<BillBody | CustomerBillBody>) {
     const accepted = await ('payee' in body
       ? acceptCustomerPayments(
           trx,
-          deps.ring,
           rules,
           entityId,
           normalizePhrase(body.payee.lookupID),
@@ -64,13 +63,12 @@ async function bill(call: Call<BillBody | CustomerBillBody>) {
         )
       : acceptCharges(
           trx,
-          deps.ring,
           rules,
           entityId,
           [
             ...(body.paymentIDs ?? []).map((paymentID) => ({
               phrase: paymentID,
-              agreementId: openPaymentId(deps.ring, paymentID, entityId),
+              agreementId: openPaymentId(deps.db.keyring, paymentID, entityId),
             })),
             ...byLookupId,
           ],
@@ -136,15 +134,7 @@ export const DUPLICATE_TRANSACTION =
 
 async function respondToBillingRequest({ body, caller, deps }: BodyCall<typeof schema.bankResponseBody>) {
   const taken = await takeAnswer(deps, (trx) =>
-    answerBillingRequest(
-      trx,
-      deps.ring,
-      deps.config.NETWORK_TIMEZONE,
-      caller.entityId,
-      body.billingRequestId,
-      body.answer,
-      body,
-    ),
+    answerBillingRequest(trx, caller.entityId, body.billingRequestId, body.answer, body),
   );
   // Thrown after the commit: what the bank says is kept, for money may have moved.
   const { billingRequestId, status } = taken;
@@ -160,10 +150,10 @@ async function respondToBillingRequest({ body, caller, deps }: BodyCall<typeof s
   return { message: `The charge is ${status}`, data: { billingRequestId, status: taken.status } };
 }
 
-async function cancelCharge({ accept, caller, params, deps }: PathCall<typeof schema.billingRequestPath>) {
+async function cancelCharge({ accept, caller, params }: PathCall<typeof schema.billingRequestPath>) {
   const { billingRequestId } = params;
   return accept(async (trx) => {
-    const { status, cancelled } = await cancelBillingRequest(trx, deps.ring, caller, billingRequestId);
+    const { status, cancelled } = await cancelBillingRequest(trx, caller, billingRequestId);
     if (!cancelled) {
       const message =
         status === 'pending'
@@ -182,7 +172,7 @@ async function showBillingRequest({ caller, params, deps }: PathCall<typeof sche
   const credit = payeeBankId === null ? undefined : await readCredit(deps.db, request.billingRequestId);
   const paymentID =
     agreementId !== null && paymentIdKey !== null
-      ? makePaymentId(deps.ring, paymentIdKey, agreementId, request.ownerId)
+      ? makePaymentId(deps.db.keyring, paymentIdKey, agreementId, request.ownerId)
       : undefined;
   const { metadata, bankTransactionId, ...fields } = fieldsOf(schema.billingRequest, request);
   return {

@@ -27,7 +27,6 @@ async function sendIntents(call: BodyCall<ReturnType<typeof schema.intentBody>>)
   return acceptItems(call, 'lookup_id', async (trx) => {
     const { items, intents } = await createIntents(
       trx,
-      deps.ring,
       billingRules(deps.config),
       caller.entityId,
       {
@@ -67,7 +66,7 @@ async function sendIntents(call: BodyCall<ReturnType<typeof schema.intentBody>>)
 
 async function respondToIntent({ body, caller, deps }: BodyCall<typeof schema.intentResponseBody>) {
   const { agreed, ...data } = await takeAnswer(deps, (trx) =>
-    answerIntent(trx, deps.ring, caller.entityId, {
+    answerIntent(trx, caller.entityId, {
       customerId: body.customerId,
       merchantId: body.entityId,
       lookupId: normalizePhrase(body.lookupID),
@@ -98,7 +97,7 @@ async function showIntent({ caller, params, deps }: PathCall<typeof schema.inten
       entityId: intent.merchantId,
       ...(caller.role === 'merchant' && { metadata }),
       ...(intent.status === 'approved' && {
-        paymentID: makePaymentId(deps.ring, intent.paymentIdKey, intent.agreementId, intent.merchantId),
+        paymentID: makePaymentId(deps.db.keyring, intent.paymentIdKey, intent.agreementId, intent.merchantId),
       }),
     },
   };

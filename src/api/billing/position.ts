@@ -32,7 +32,7 @@ async function listPositions({ caller, query, prefersCsv, deps }: QueryCall<type
   }
   const timezone = deps.config.NETWORK_TIMEZONE;
   // Finality is read first, so that the positions of a final day are complete.
-  const { final } = await readFinality(deps.db, timezone, date, caller);
+  const { final } = await readFinality(deps.db, date, caller);
   const found = await readPositions(deps.db, caller, date, LISTED_MAX + 1);
   if (found.length > LISTED_MAX) {
     const message = `there are more than ${LISTED_MAX} positions: take them as a file, with format=csv`;

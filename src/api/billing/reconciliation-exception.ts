@@ -61,14 +61,10 @@ async function respondToException({
   deps,
 }: Call<z.output<typeof schema.respondBody>, unknown, z.output<typeof schema.exceptionPath>>) {
   const answered = await takeAnswer(deps, (trx) =>
-    takeBanksAnswer(
-      trx,
-      deps.ring,
-      deps.config.NETWORK_TIMEZONE,
-      { bankId: caller.entityId, note: note ?? null },
-      exceptionId,
-      { resolution, bankTransactionId: (resolution === 'reversed' && bankTransactionId) || null },
-    ),
+    takeBanksAnswer(trx, { bankId: caller.entityId, note: note ?? null }, exceptionId, {
+      resolution,
+      bankTransactionId: (resolution === 'reversed' && bankTransactionId) || null,
+    }),
   );
   if (answered instanceof Failure) throw answered;
   return { message: `The exception is ${answered.state}`, data: answered };

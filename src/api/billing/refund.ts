@@ -25,8 +25,7 @@ import * as schema from './refund-schema';
 
 async function startRefund({ accept, body, caller, deps }: BodyCall<typeof schema.refundBody>) {
   return accept(async (trx) => {
-    const { timeZone } = billingRules(deps.config);
-    const started = await initiateRefund(trx, deps.ring, timeZone, caller.entityId, {
+    const started = await initiateRefund(trx, caller.entityId, {
       ...body,
       amount: body.amount,
       reason: body.reason,
@@ -54,7 +53,7 @@ async function respondToRefund({ body, caller, deps }: BodyCall<typeof schema.re
     reason: (action === 'rejected' && reason) || null,
   };
   const { agreed, duplicate, ...data } = await takeAnswer(deps, (trx) =>
-    answerRefund(trx, deps.ring, deps.config.NETWORK_TIMEZONE, caller.entityId, refundId, answer),
+    answerRefund(trx, caller.entityId, refundId, answer),
   );
   // Thrown after the commit: what the bank says is kept, for money may have moved.
   if (duplicate) throw new Failure('duplicate_transaction_id', DUPLICATE_TRANSACTION, { data });

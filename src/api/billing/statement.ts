@@ -37,10 +37,9 @@ export async function showStatement({ caller, query, deps }: QueryCall<typeof sc
   const timeZone = deps.config.NETWORK_TIMEZONE;
   const { totals, final, edition, kept, made } = await readInOneSnapshot(
     deps.db,
-    timeZone,
     date,
     of.party,
-    (trx, seen) => readStatement(trx, timeZone, of, seen),
+    (trx, seen) => readStatement(trx, of, seen),
   );
   if (final && made !== null) await keep(deps, of, edition, made);
   return {
@@ -57,8 +56,8 @@ export async function showStatement({ caller, query, deps }: QueryCall<typeof sc
 }
 
 /** A long day's digest is made with its file, or when its month is closed. */
-async function readStatement(trx: Executor, timeZone: string, of: StatementOf, finality: Finality) {
-  const totals = await readTotals(trx, timeZone, of);
+async function readStatement(trx: Executor, of: StatementOf, finality: Finality) {
+  const totals = await readTotals(trx, of);
   const kept = finality.final ? await readDigest(trx, of, finality.edition) : undefined;
   const moved = MOVEMENTS.reduce((sum, name) => sum + totals[name].count, 0);
   const made = kept !== undefined || moved > HASHED_MAX ? null : await digestOf(trx, of);
@@ -72,7 +71,7 @@ async function statementFile({
   deps,
 }: Call<unknown, Filter, z.output<typeof schema.statementFilePath>>) {
   const of = await statementOf(deps, caller, date, query);
-  const { final, edition } = await readFinality(deps.db, deps.config.NETWORK_TIMEZONE, date, of.party);
+  const { final, edition } = await readFinality(deps.db, date, of.party);
   return {
     ...contentOf(deps.db, of),
     fileName: `statement-${date}-${of.currency}.csv`,

@@ -96,7 +96,7 @@ const summary = z.strictObject({
 
 async function showSummary({ caller, query, deps: { db, config } }: QueryCall<typeof summaryQuery>) {
   const timezone = config.NETWORK_TIMEZONE;
-  const today = await todayOf(db, caller.entityId, timezone);
+  const today = await todayOf(db, caller.entityId);
   const to = query.to ?? today;
   const from = query.from ?? firstOfMonth(to);
   if (from > to) throw invalidRequest([{ path: 'query.from', message: 'must not be after the last day' }]);

@@ -49,7 +49,7 @@ async function showTransaction({ caller, query, deps }: QueryCall<typeof schema.
   const { type, billingRequestId, payeeBankId } = transaction;
   const credit =
     type === 'charge' && payeeBankId !== null ? await readCredit(deps.db, billingRequestId) : undefined;
-  const timeline = await readTimelineOfCharge(deps.db, deps.ring, billingRequestId);
+  const timeline = await readTimelineOfCharge(deps.db, billingRequestId);
   return {
     message: `The ${transaction.type} is ${transaction.status}`,
     data: {

@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import { isConsoleSessionEnded } from '../../database/entity/console-session';
-import { decrypt, encrypt, type EncryptedPlace } from '../../database/keys/encrypt';
-import { KeyringError, type Keyring } from '../../database/keys/keyring';
+import { decrypt, encrypt, type EncryptedPlace } from '../../database/keyring/encrypt';
+import { KeyringError, type Keyring } from '../../database/keyring/keyring';
 import type { ApiDeps } from '../http/deps';
 
 /**
@@ -22,7 +22,7 @@ export interface Session {
   usedAt: number;
 }
 
-type Deps = Pick<ApiDeps, 'db' | 'ring' | 'config'>;
+type Deps = Pick<ApiDeps, 'db' | 'config'>;
 
 const NAME = 'assent_console';
 const PLACE: EncryptedPlace = 'console.session:cookie';
@@ -41,7 +41,7 @@ export async function readSession(deps: Deps, req: Request): Promise<Session | u
 export function openSession(deps: Deps, req: Request): Session | undefined {
   const given = cookieOf(req, cookieFor(deps, req).name);
   if (given === undefined) return undefined;
-  const session = opened(deps.ring, given);
+  const session = opened(deps.db.keyring, given);
   const now = Date.now();
   if (!session || now >= session.endsAt || now >= session.usedAt + IDLE_MS) return undefined;
   return session;
@@ -64,7 +64,7 @@ function opened(ring: Keyring, cookie: string): Session | undefined {
 }
 
 export function keepSession(deps: Deps, req: Request, res: Response, session: Session): void {
-  const value = encrypt(deps.ring, JSON.stringify(session), PLACE).toString('base64url');
+  const value = encrypt(deps.db.keyring, JSON.stringify(session), PLACE).toString('base64url');
   const maxAge = Math.max(0, session.usedAt + lastsMs(session) - Date.now());
   const { name, attributes } = cookieFor(deps, req);
   res.cookie(name, value, { ...attributes, maxAge });

@@ -55,7 +55,7 @@ export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: 
     await meterCaller(deps, res, 'caller', caller);
     const { entityId, role } = caller;
     const timezone = config.NETWORK_TIMEZONE;
-    const [entity, today] = await Promise.all([findEntity(db, entityId), todayOf(db, entityId, timezone)]);
+    const [entity, today] = await Promise.all([findEntity(db, entityId), todayOf(db, entityId)]);
     return {
       entityId,
       role,

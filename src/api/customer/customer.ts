@@ -14,7 +14,7 @@ import * as schema from './customer-schema';
 
 async function banksOfCustomer(call: QueryCall<typeof schema.byEmail>) {
   const { deps, query } = call;
-  const banks = await banksOfEmail(deps.db, deps.ring, query.email);
+  const banks = await banksOfEmail(deps.db, query.email);
   if (banks.length === 0) await countUnknown(call, 'email', 1);
   return { message: banks.length === 0 ? 'No bank knows this address' : 'Banks found', data: { banks } };
 }
@@ -23,11 +23,10 @@ async function changeCustomer({
   accept,
   body,
   caller,
-  deps,
   query,
 }: Call<z.output<typeof schema.updateBody>, z.output<typeof schema.oneCustomer>>) {
   return accept(async (trx) => {
-    if (!(await updateCustomer(trx, deps.ring, caller.entityId, query, body.update))) {
+    if (!(await updateCustomer(trx, caller.entityId, query, body.update))) {
       throw new Failure('not_found', 'You have no such customer');
     }
     return { message: 'The customer is changed', data: {} };
@@ -40,12 +39,12 @@ async function searchCustomers({
   deps,
   query: page,
 }: Call<z.output<typeof schema.customerSearch>, z.output<typeof schema.customerPage>>) {
-  const found = await listCustomers(deps.db, deps.ring, caller.entityId, body, page);
+  const found = await listCustomers(deps.db, caller.entityId, body, page);
   return listAnswer(['customer', 'customers'], found, page, (customer) => customer);
 }
 
 async function showCustomers({ caller, deps, query }: QueryCall<typeof schema.customersQuery>) {
-  const found = await listCustomers(deps.db, deps.ring, caller.entityId, query, query);
+  const found = await listCustomers(deps.db, caller.entityId, query, query);
   return listAnswer(['customer', 'customers'], found, query, (customer) => customer);
 }
 

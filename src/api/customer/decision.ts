@@ -12,7 +12,7 @@ import * as schema from './decision-schema';
 /** Decisions of a bank's customers about merchants, for the bank to show and to change. */
 
 async function listCustomerDecisions({ caller, query, deps }: QueryCall<typeof schema.decisionsQuery>) {
-  const found = await listDecisions(deps.db, deps.config.NETWORK_TIMEZONE, caller, query, query);
+  const found = await listDecisions(deps.db, caller, query, query);
   return listAnswer(['decision', 'decisions'], found, query, decisionData);
 }
 
@@ -21,11 +21,10 @@ async function updateCustomerDecision({
   body,
   caller,
   params,
-  deps,
 }: Call<z.output<typeof schema.decisionBody>, unknown, z.output<typeof schema.decisionPath>>) {
   return accept(async (trx) => {
-    await changeDecision(trx, deps.ring, caller.entityId, params.id, body);
-    const decision = await readDecision(trx, deps.config.NETWORK_TIMEZONE, caller, params.id);
+    await changeDecision(trx, caller.entityId, params.id, body);
+    const decision = await readDecision(trx, caller, params.id);
     return {
       message: `The decision is ${decision.decision} from the next charge on`,
       data: decisionData(decision),

@@ -21,9 +21,9 @@ import * as schema from './device-schema';
  * Devices: enrolled by banks and merchants, linked to customers by banks, looked up by merchants.
  */
 
-async function enrol({ accept, body, caller, deps }: BodyCall<typeof schema.enrolBody>) {
+async function enrol({ accept, body, caller }: BodyCall<typeof schema.enrolBody>) {
   return accept(async (trx) => {
-    const { token, isNew } = await enrolDevice(trx, deps.ring, caller.entityId, body.fingerprint);
+    const { token, isNew } = await enrolDevice(trx, caller.entityId, body.fingerprint);
     return {
       status: isNew ? 201 : 200,
       message: isNew ? 'The device is enrolled' : 'You have enrolled this device before',
@@ -33,7 +33,7 @@ async function enrol({ accept, body, caller, deps }: BodyCall<typeof schema.enro
 }
 
 async function link({ accept, body, caller, deps }: BodyCall<typeof schema.linkBody>) {
-  const known = openDeviceToken(deps.ring, body.deviceId, caller.entityId);
+  const known = openDeviceToken(deps.db.keyring, body.deviceId, caller.entityId);
   return accept(async (trx) => {
     const outcome = known === undefined ? 'unknown' : await linkDevice(trx, linkOf(body, known, caller));
     if (outcome === 'unknown') {
@@ -45,7 +45,7 @@ async function link({ accept, body, caller, deps }: BodyCall<typeof schema.linkB
 }
 
 async function unlink({ accept, body, caller, deps }: BodyCall<typeof schema.linkBody>) {
-  const known = openDeviceToken(deps.ring, body.deviceId, caller.entityId);
+  const known = openDeviceToken(deps.db.keyring, body.deviceId, caller.entityId);
   return accept(async (trx) => {
     if (known === undefined || !(await unlinkDevice(trx, linkOf(body, known, caller)))) {
       throw new Failure('not_found', 'No such device is linked to such a customer of yours');
@@ -64,7 +64,7 @@ function linkOf(
 
 async function lookUp(call: BodyCall<typeof schema.lookupBody>) {
   const { body, caller, deps } = call;
-  const known = openDeviceToken(deps.ring, body.deviceId, caller.entityId);
+  const known = openDeviceToken(deps.db.keyring, body.deviceId, caller.entityId);
   const customer = known === undefined ? undefined : await customerOfDevice(deps.db, known);
   if (!customer) {
     await countUnknown(call, 'device', 1);
@@ -74,7 +74,7 @@ async function lookUp(call: BodyCall<typeof schema.lookupBody>) {
 }
 
 async function showDevices({ caller, deps, query }: QueryCall<typeof schema.devicesQuery>) {
-  const found = await listDevices(deps.db, deps.ring, caller.entityId, query.search, query);
+  const found = await listDevices(deps.db, caller.entityId, query.search, query);
   return listAnswer(['device', 'devices'], found, query, (device) => device);
 }
 

@@ -74,7 +74,7 @@ export function batchReceiver(): Receiver<ArrivedBatch> {
   async function receive(req: Request, deps: ApiDeps, bank: Caller): Promise<Received<ArrivedBatch>> {
     requireJson(req);
     const list = new JsonListReader(ENTRY_MAX_BYTES);
-    const canonical = deps.ring.blindIndexesOfParts('idempotency.body');
+    const canonical = deps.db.keyring.blindIndexesOfParts('idempotency.body');
     const batchId = newId('batch');
     let entries: BatchEntry[] = [];
     let total = 0;
@@ -91,7 +91,7 @@ export function batchReceiver(): Receiver<ArrivedBatch> {
     async function stage(): Promise<void> {
       takePlace(loads);
       const page = entries.slice(0, PAGE_ENTRIES);
-      await stagePage(deps.db, deps.ring, batchId, total - entries.length, page);
+      await stagePage(deps.db, batchId, total - entries.length, page);
       entries = entries.slice(PAGE_ENTRIES);
     }
 
@@ -169,11 +169,11 @@ async function discard({ db, log }: ApiDeps, batchId: string): Promise<void> {
   });
 }
 
-async function onboardCustomers({ accept, body, caller, deps }: Call<ArrivedBatch>) {
+async function onboardCustomers({ accept, body, caller }: Call<ArrivedBatch>) {
   const bankId = caller.entityId;
   if ('entries' in body) {
     return accept(async (trx) => {
-      const batch = await onboardBatch(trx, deps.ring, bankId, body.entries);
+      const batch = await onboardBatch(trx, bankId, body.entries);
       return { status: 201, message: messageOf(batch), data: batch };
     });
   }

@@ -40,7 +40,7 @@ export function createClientLogin(
   tokens: AccessTokens,
   failures: FailedAuthentication,
 ): ClientLogin {
-  const lookUp = gathered(CLAIMS_MAX, (claims: Claim[]) => authenticateClients(deps.db, deps.ring, claims));
+  const lookUp = gathered(CLAIMS_MAX, (claims: Claim[]) => authenticateClients(deps.db, claims));
 
   async function provenClient(req: Request, res: Response, claim: Claim): Promise<Client> {
     // A text that is no id may be a secret in the wrong field: it is neither logged nor looked up.
@@ -62,7 +62,7 @@ export function createClientLogin(
     await meterCaller(deps, res, 'token', client);
     if (client.olderHash) {
       const by = actorOf({ caller: client, requestId: requestIdOf(res), ownRequestId: req.ownRequestId });
-      await deps.db.transaction((trx) => renewHash(trx, deps.ring, by, client, claim));
+      await deps.db.transaction((trx) => renewHash(trx, by, client, claim));
     }
     return tokens.issue(client);
   }
@@ -88,6 +88,6 @@ function outcomeOf(error: unknown): string {
 }
 
 /** An address is personal: what is stored does not show it. */
-function addressKey({ ring }: ApiDeps, req: Request): string {
-  return ring.blindIndex('rate_limit.address', countedAddress(req)).toString('base64url');
+function addressKey({ db }: ApiDeps, req: Request): string {
+  return db.keyring.blindIndex('rate_limit.address', countedAddress(req)).toString('base64url');
 }

@@ -2,7 +2,6 @@ import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import type { Config } from '../../settings/config';
 import type { Database } from '../../database/pool/connection';
-import type { Keyring } from '../../database/keys/keyring';
 import type { Problem } from '../../domain/failures';
 import type { Tracing } from '../../process/span';
 import type { CallerLimiter } from './places';
@@ -13,7 +12,6 @@ import type { MeasureUnknown } from './request-metrics';
 export interface ApiDeps {
   config: Config;
   db: Database;
-  ring: Keyring;
   buckets: TokenBuckets;
   limiter: CallerLimiter;
   measureUnknown: MeasureUnknown;

@@ -51,10 +51,10 @@ async function attempt(
   work: (trx: Transaction) => Promise<Reply>,
 ): Promise<Reply> {
   return commit(deps, keyed ? KEYED_FATE : undefined, async (trx) => {
-    const done = keyed && (await replay(trx, deps.ring, keyed));
+    const done = keyed && (await replay(trx, keyed));
     if (done) return done;
     const fresh = await work(trx);
-    if (keyed && !(await storeAnswer(trx, deps.ring, keyed, fresh, fresh.bodyWithoutSecrets))) throw inUse();
+    if (keyed && !(await storeAnswer(trx, keyed, fresh, fresh.bodyWithoutSecrets))) throw inUse();
     return fresh;
   });
 }
@@ -87,12 +87,8 @@ async function commit<Result>(
   }
 }
 
-async function replay(
-  trx: Transaction,
-  ring: ApiDeps['ring'],
-  keyed: KeyedRequest,
-): Promise<Reply | undefined> {
-  const claim = await claimKey(trx, ring, keyed);
+async function replay(trx: Transaction, keyed: KeyedRequest): Promise<Reply | undefined> {
+  const claim = await claimKey(trx, keyed);
   if (claim.outcome === 'running') throw inUse();
   if (claim.outcome === 'other_body') {
     throw new Failure(

@@ -1,7 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { z } from 'zod';
 import type { Transaction } from '../../database/pool/connection';
-import type { Indexes } from '../../database/keys/keyring';
+import type { Indexes } from '../../database/keyring/keyring';
 import type { Role } from '../../domain/entity';
 import { Failure } from '../../domain/failures';
 import { replyOf, type Answer, type Reply } from './answer';
@@ -144,7 +144,7 @@ export function serve(
     const received = await (options.receiver ?? options.upload)?.receive(req, deps, caller, query);
     const indexes = () =>
       received?.indexes ??
-      deps.ring.blindIndexes('idempotency.body', canonicalJson(options.body ? input : null));
+      deps.db.keyring.blindIndexes('idempotency.body', canonicalJson(options.body ? input : null));
 
     const call = {
       caller,

@@ -35,13 +35,13 @@ import * as schema from './recurring-schema';
  */
 
 async function createRecurring(call: BodyCall<ReturnType<typeof schema.scheduleBody>>) {
-  const { body, caller, deps } = call;
+  const { body, caller } = call;
   const { entityId, role } = caller;
   if (role === 'bank') throw new Error('a bank makes no schedules');
   const work = async (trx: Transaction) => {
     const { paymentID: paymentId, startDate, endDate: endAt, metadata = {}, ...rest } = body;
     const terms = { ...rest, paymentId, startAt: startDate, endAt, metadata };
-    const schedule = await createSchedule(trx, deps.ring, { entityId, role }, terms);
+    const schedule = await createSchedule(trx, { entityId, role }, terms);
     const { id: scheduleId, merchantId, bankId, startAt } = schedule;
     await enqueueStarts(trx, [
       {
@@ -87,7 +87,7 @@ const listOwn = ({ caller, query, deps }: ListCall) => listSchedules(deps.db, ca
 const action =
   <Shown extends object>(change: typeof cancelSchedule, shown: (schedule: ScheduleRecord) => Shown) =>
   (call: PathCall<typeof schema.schedulePath>) =>
-    act(call, shown, (trx) => change(trx, call.deps.ring, call.caller, call.params.scheduleId));
+    act(call, shown, (trx) => change(trx, call.caller, call.params.scheduleId));
 
 function changeRecurring(
   call: Call<z.output<typeof schema.scheduleChange>, unknown, z.output<typeof schema.schedulePath>>,
@@ -96,7 +96,7 @@ function changeRecurring(
   const { endDate: endAt, ...rest } = body;
   const rules = recurringRules(deps.config);
   return act(call, scheduleData, (trx) =>
-    changeSchedule(trx, deps.ring, rules, caller, params.scheduleId, { ...rest, endAt }),
+    changeSchedule(trx, rules, caller, params.scheduleId, { ...rest, endAt }),
   );
 }
 

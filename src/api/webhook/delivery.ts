@@ -24,7 +24,7 @@ async function showWebhookDelivery({ caller, params, deps }: PathCall<typeof sch
   const delivery = await readDelivery(deps.db, caller.entityId, params.deliveryId);
   if (!delivery) throw new Failure('not_found', 'You have no such delivery');
   const [stored] = await readBodies(deps.db, [params.deliveryId]);
-  const body = (stored && openBody(deps.ring, stored)) ?? null;
+  const body = (stored && openBody(deps.db.keyring, stored)) ?? null;
   return { message: `The delivery is ${delivery.status}`, data: { ...shown(delivery), body } };
 }
 

@@ -24,14 +24,12 @@ async function listEvents({ caller, query, deps }: QueryCall<typeof schema.feedQ
         : 'is not one of your events';
     throw invalidRequest([{ path: 'query.after', message }]);
   }
-  const events = await readFeed(deps.db, deps.ring, caller.entityId, position, limit);
+  const events = await readFeed(deps.db, caller.entityId, position, limit);
   // A bank that reads `billing.credit` in the feed knows of the money, as by a webhook.
   const credits = events.filter(({ webhookType }) => webhookType === 'billing.credit');
   if (credits.length > 0) {
     const deliveryIds = credits.map(({ eventId }) => idAs('delivery', eventId));
-    await deps.db.transaction((trx) =>
-      settleCredits(trx, deps.ring, deps.config.NETWORK_TIMEZONE, deliveryIds),
-    );
+    await deps.db.transaction((trx) => settleCredits(trx, deliveryIds));
   }
   return { message: counted(events.length, 'events'), data: { events } };
 }

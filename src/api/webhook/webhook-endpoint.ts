@@ -21,10 +21,10 @@ async function showEndpoint({ caller, deps }: Call) {
 }
 
 async function putEndpoint(call: BodyCall<ReturnType<typeof schema.endpointBody>>) {
-  const { accept, body, caller, deps } = call;
+  const { accept, body, caller } = call;
   return accept(async (trx) => {
     await refuseUnsent(trx, caller.entityId, 'webhook.endpoint_changed');
-    await changeEndpoint(trx, deps.ring, actorOf(call), caller.entityId, body.url);
+    await changeEndpoint(trx, actorOf(call), caller.entityId, body.url);
     return {
       message: body.url === null ? 'No more webhooks are sent' : 'Webhooks are sent here from now on',
       data: { url: body.url },
@@ -33,10 +33,10 @@ async function putEndpoint(call: BodyCall<ReturnType<typeof schema.endpointBody>
 }
 
 async function rotateSecret(call: Call) {
-  const { accept, caller, deps } = call;
+  const { accept, caller } = call;
   return accept(async (trx) => {
     const webhookSecret = newWebhookSecret();
-    const until = await rotateWebhookSecret(trx, deps.ring, actorOf(call), caller.entityId, webhookSecret);
+    const until = await rotateWebhookSecret(trx, actorOf(call), caller.entityId, webhookSecret);
     const data = { previousSecretValidUntil: until };
     return {
       message: 'Give your receiver this secret beside the old one, then finish the rotation',
@@ -54,10 +54,10 @@ async function finishRotation(call: Call) {
   });
 }
 
-async function sendTestEvent({ accept, caller, deps }: Call) {
+async function sendTestEvent({ accept, caller }: Call) {
   return accept(async (trx) => {
     await refuseUnsent(trx, caller.entityId, 'webhook.test');
-    const [deliveryId] = await announce(trx, deps.ring, [
+    const [deliveryId] = await announce(trx, [
       { entityId: caller.entityId, webhookType: 'webhook.test', items: [{ sequence: 1, text: 'It works' }] },
     ]);
     if (deliveryId === undefined) throw new Error('the test event has no delivery');

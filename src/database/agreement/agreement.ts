@@ -5,7 +5,6 @@ import type { BillingRules } from '../../domain/billing-rules';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { newId } from '../identifier/new-id';
-import type { Keyring } from '../keys/keyring';
 
 /**
  * Agreements between a merchant and a customer: the decision, the limits, and the spending.
@@ -65,14 +64,13 @@ export async function lockAgreement(trx: Executor, id: string): Promise<Agreemen
  */
 export async function openAgreements(
   trx: Executor,
-  keyring: Keyring,
   merchantId: string,
   customers: { id: string; bankId: string }[],
   currency: string,
 ): Promise<Agreement[]> {
   const ordered = customers.toSorted((a, b) => (a.id < b.id ? -1 : 1));
   await trx.rows`INSERT INTO agreements (id, merchant_id, customer_id, bank_id, currency, payment_id_key, created_at, updated_at)
-     SELECT n.id, ${merchantId}, n.customer_id, n.bank_id, ${currency}, ${keyring.current}, at, at
+     SELECT n.id, ${merchantId}, n.customer_id, n.bank_id, ${currency}, ${trx.keyring.current}, at, at
      FROM business_now(${merchantId}) AS at,
           unnest(${ordered.map(() => newId('agreement'))}::text[], ${ordered.map((customer) => customer.id)}::text[], ${ordered.map((customer) => customer.bankId)}::text[]) AS n (id, customer_id, bank_id)
      ON CONFLICT (merchant_id, customer_id) DO NOTHING`;

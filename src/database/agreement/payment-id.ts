@@ -1,7 +1,7 @@
 import { isId } from '../../domain/identifier/ids';
 import { remember } from '../../domain/remember';
-import { bindId, openBoundId } from '../keys/bound-id';
-import type { Keyring } from '../keys/keyring';
+import { bindId, openBoundId } from '../keyring/bound-id';
+import type { Keyring } from '../keyring/keyring';
 
 /** The `paymentID` of an agreement: its id, bound to the merchant. */
 

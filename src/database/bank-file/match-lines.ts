@@ -1,6 +1,6 @@
 import type { Database, Executor } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
-import type { Keyring } from '../keys/keyring';
+import type { Keyring } from '../keyring/keyring';
 import { endMatchedException, IS_ALL_SAID } from '../reconciliation-exception/end-exceptions';
 import { ROOM } from './kept-differences';
 import { workOnFile } from './receive-bank-file';
@@ -171,10 +171,7 @@ const knownByNow = (trx: Executor, bankId: string, statementId: string) =>
       AND e.matched_by IS NULL)
   SELECT exception_id AS id FROM found WHERE verdict = 'matched'`;
 
-export async function endExceptionsOfFile(
-  { db, keyring, beat }: Matching,
-  statementId: string,
-): Promise<void> {
+export async function endExceptionsOfFile({ db, beat }: Matching, statementId: string): Promise<void> {
   const explained = await workOnFile(db, statementId, async (trx, { bankId }) => [
     ...(await knownByNow(trx, bankId, statementId)),
     ...(await trx.rows<{ id: string }>`
@@ -185,6 +182,6 @@ export async function endExceptionsOfFile(
   ]);
   for (const { id } of explained || []) {
     beat();
-    await db.transaction((trx) => endMatchedException(trx, keyring, id));
+    await db.transaction((trx) => endMatchedException(trx, id));
   }
 }

@@ -82,7 +82,7 @@ export async function openDifferences(matching: Matching, statementId: string): 
 
 /** @returns the last place that it looked at; false if none is left */
 function openNext(
-  { db, keyring, workflowId }: Matching,
+  { db, workflowId }: Matching,
   statementId: string,
   kinds: readonly Difference[],
   after: Place,
@@ -102,7 +102,7 @@ function openNext(
     const there = await findThere(trx, bankId, found);
     const room = await roomFor(trx, bankId, exceptions);
     const fresh = found.flatMap(({ of }, n) => (there[n]?.isNew === true ? [of] : [])).slice(0, room);
-    const opened = await openExceptions(trx, keyring, 'bank', fresh, workflowId);
+    const opened = await openExceptions(trx, 'bank', fresh, workflowId);
     const idOf = new Map(fresh.flatMap((of, n) => (opened.has(n) ? [[subjectOf(of), opened.get(n)]] : [])));
     const looked = found.map(({ position, n, one, of }, at) => ({
       position,

@@ -10,7 +10,7 @@ import { announceDeclinedAtOnce } from './announce-billing-requests';
 import type { Executor } from '../pool/connection';
 import { moneyFacts, recordEvents } from '../record/event';
 import { newId, newReference } from '../identifier/new-id';
-import type { Keyring } from '../keys/keyring';
+import type { Keyring } from '../keyring/keyring';
 import { merchantFace, payerOf, type MerchantFace, type PayeeFace, type Payer } from '../entity/read-parties';
 import { readOneTimePayers } from './find-one-time-payer';
 import { makePaymentId } from '../agreement/payment-id';
@@ -95,7 +95,6 @@ export const UNKNOWN = {
 /** Accepts or refuses each item of a bill by itself, in the order given. */
 export async function acceptCharges(
   trx: Executor,
-  keyring: Keyring,
   rules: BillingRules,
   merchantId: string,
   lines: BillLine[],
@@ -110,7 +109,7 @@ export async function acceptCharges(
     countSpending(trx, rules, merchantId, ids, charge),
     merchantFace(trx, merchantId),
     unresolvedOfSameAmount(trx, merchantId, { agreementIds: ids, lookupIds, ...charge }),
-    readOneTimePayers(trx, keyring, rules, merchantId, lookupIds),
+    readOneTimePayers(trx, rules, merchantId, lookupIds),
   ]);
   const doubtedBy = ({ customerId }: Payer) => doubts.get(customerId);
   const agreementById = new Map(
@@ -133,7 +132,7 @@ export async function acceptCharges(
     if (!agreement) return { phrase, refused: new Failure('not_found', UNKNOWN.paymentId) };
     const sums = countedById.get(agreement.id);
     if (!sums) return { phrase, refused: chargeRefusal(agreement, charge.currency) };
-    const payer = payerOf(keyring, agreement);
+    const payer = payerOf(trx.keyring, agreement);
     return {
       phrase,
       ...oneTimeRequest(payer, charge),
@@ -143,7 +142,7 @@ export async function acceptCharges(
       counted: sums,
     };
   });
-  return openBill(trx, keyring, rules, { merchant }, decided, workflowIdOf);
+  return openBill(trx, rules, { merchant }, decided, workflowIdOf);
 }
 
 /** A charge without an agreement: its customer is asked. */
@@ -170,7 +169,6 @@ export function oneTimeRequest(
 
 export async function openBill(
   trx: Executor,
-  keyring: Keyring,
   rules: BillingRules,
   biller: Biller,
   decided: DecidedLine[],
@@ -186,7 +184,7 @@ export async function openBill(
           requests.map((one) => one.id),
         );
   if (workflowId !== undefined) {
-    await insertRequests(trx, keyring, rules, { id: batchId, biller, workflowId }, requests);
+    await insertRequests(trx, rules, { id: batchId, biller, workflowId }, requests);
   }
   return {
     batchId,
@@ -213,7 +211,6 @@ export async function openBill(
  */
 export async function openScheduledCharge(
   trx: Executor,
-  keyring: Keyring,
   rules: BillingRules,
   agreement: Agreement,
   charge: Charge & { scheduleId: string; n: number; attempt: number; workflowId: string },
@@ -227,7 +224,7 @@ export async function openScheduledCharge(
     if (refusal.code !== 'limit_reached') throw refusal;
   }
   const request: NewRequest = {
-    ...oneTimeRequest(payerOf(keyring, agreement), charge),
+    ...oneTimeRequest(payerOf(trx.keyring, agreement), charge),
     agreement,
     approvalRequired: approvalRequired(agreement.decision, merchant.trusted),
     counted,
@@ -235,7 +232,7 @@ export async function openScheduledCharge(
     declined: counted ? undefined : 'limit_reached',
   };
   const batch = { id: newId('batch'), biller: { merchant }, workflowId: charge.workflowId };
-  await insertRequests(trx, keyring, rules, batch, [request]);
+  await insertRequests(trx, rules, batch, [request]);
   return {
     billingRequestId: request.id,
     reference: request.reference,
@@ -245,7 +242,6 @@ export async function openScheduledCharge(
 
 async function insertRequests(
   trx: Executor,
-  keyring: Keyring,
   rules: BillingRules,
   batch: Batch,
   requests: NewRequest[],
@@ -259,7 +255,7 @@ async function insertRequests(
     );
 
   const asked = requests.filter((request) => !request.declined);
-  const questions = await prepareDeliveries(trx, keyring, questionsToBanks(keyring, batch, asked, expiresAt));
+  const questions = await prepareDeliveries(trx, questionsToBanks(trx.keyring, batch, asked, expiresAt));
   const deliveryIds = new Map(questions.map(({ id, receiver }) => [receiver.entityId, id]));
   const inserted = recordsOf(
     requests.map((request) => ({
@@ -323,7 +319,7 @@ async function insertRequests(
     );
   await Promise.all([writeDeliveries(trx, questions), insertRows(), insertEvents()]);
   const declined = requests.filter((request) => request.declined).map((request) => request.id);
-  if (declined.length > 0) await announceDeclinedAtOnce(trx, keyring, declined, 'network');
+  if (declined.length > 0) await announceDeclinedAtOnce(trx, declined, 'network');
 }
 
 function questionsToBanks(

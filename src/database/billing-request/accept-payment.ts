@@ -11,7 +11,6 @@ import {
   type WorkflowIdOf,
 } from './accept-billing-requests';
 import type { Executor } from '../pool/connection';
-import type { Keyring } from '../keys/keyring';
 import { takePrompts } from '../customer/limit-prompts';
 import { payeeFace, payersByLookupId } from '../entity/read-parties';
 
@@ -26,7 +25,6 @@ import { payeeFace, payersByLookupId } from '../entity/read-parties';
  */
 export async function acceptCustomerPayments(
   trx: Executor,
-  keyring: Keyring,
   rules: BillingRules,
   bankId: string,
   payeeLookupId: string,
@@ -37,7 +35,6 @@ export async function acceptCustomerPayments(
   const payee = await payeeFace(trx, bankId, payeeLookupId);
   const payers = await payersByLookupId(
     trx,
-    keyring,
     lines.map((line) => line.lookupId),
   );
   const payerByLookupId = new Map(payers.map((payer) => [payer.lookupId, payer]));
@@ -57,5 +54,5 @@ export async function acceptCustomerPayments(
     if (tooOften) return { phrase, refused: tooOften };
     return { phrase, ...oneTimeRequest(payer, charge) };
   });
-  return openBill(trx, keyring, rules, { payee }, decided, workflowIdOf);
+  return openBill(trx, rules, { payee }, decided, workflowIdOf);
 }

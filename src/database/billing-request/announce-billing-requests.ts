@@ -6,7 +6,7 @@ import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
 import type { AuditEvent } from '../record/event';
 import { expectCredits } from '../credit/follow-credit';
-import type { Keyring } from '../keys/keyring';
+import type { Keyring } from '../keyring/keyring';
 import { makePaymentId } from '../agreement/payment-id';
 import { announce, perBatch, type Announcement } from '../webhook/announce-webhooks';
 
@@ -53,13 +53,12 @@ export const OUTCOME_COLUMNS = `b.id, b.reference, b.batch_id, b.merchant_id, b.
 
 export async function announceDeclinedAtOnce(
   trx: Executor,
-  keyring: Keyring,
   billingRequestIds: string[],
   cause: AuditEvent['cause'],
 ): Promise<void> {
   const ended =
     await trx.rows<Outcome>`SELECT ${raw(OUTCOME_COLUMNS)} FROM billing_requests b WHERE b.id = ANY(${billingRequestIds})`;
-  await announceOutcomes(trx, keyring, ended, cause, new Set());
+  await announceOutcomes(trx, ended, cause, new Set());
 }
 
 /**
@@ -70,7 +69,6 @@ export async function announceDeclinedAtOnce(
  */
 export async function announceOutcomes(
   trx: Executor,
-  keyring: Keyring,
   closed: Outcome[],
   cause: AuditEvent['cause'],
   undelivered: ReadonlySet<string>,
@@ -101,7 +99,7 @@ export async function announceOutcomes(
       billingRequestId: request.id,
       sequence: endSequence(request),
       reference: request.reference,
-      ...payerAsBilled(keyring, request),
+      ...payerAsBilled(trx.keyring, request),
       amount: formatAmount(request.amount, request.currency),
       currency: request.currency,
       customerAction: request.status === 'successful' ? 'approved' : 'declined',
@@ -115,7 +113,7 @@ export async function announceOutcomes(
   const unasked =
     cause === 'bank' ? [] : closed.filter((request) => request.declineReason !== 'limit_reached');
   const toBanks = closeAnnouncements(unasked, undelivered);
-  const deliveryIds = await announce(trx, keyring, [...toPayeeBanks, ...toBillers, ...toBanks]);
+  const deliveryIds = await announce(trx, [...toPayeeBanks, ...toBillers, ...toBanks]);
   await expectCredits(
     trx,
     credits,

@@ -3,7 +3,6 @@ import { Failure } from '../../domain/failures';
 import { lockAgreements } from '../agreement/agreement';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
-import type { Keyring } from '../keys/keyring';
 import { signalWaiting } from '../outbox';
 import { signalAnswered } from '../schedule/change-status';
 import { OWN, type Party } from '../query/party';
@@ -22,7 +21,6 @@ import { close } from './settle-billing-request';
  */
 export async function cancelBillingRequest(
   trx: Executor,
-  keyring: Keyring,
   { entityId, role }: Party,
   billingRequestId: string,
 ): Promise<{ status: BillingRequestStatus; cancelled: boolean }> {
@@ -41,8 +39,8 @@ export async function cancelBillingRequest(
                        WHERE x.billing_request_id = b.id AND x.state <> 'resolved')
      RETURNING ${raw(OUTCOME_COLUMNS)}`;
   if (!cancelled) return standing(trx, billingRequestId);
-  const undelivered = await withdraw(trx, keyring, 'charges', [billingRequestId]);
-  await close(trx, keyring, [cancelled], role, undelivered);
+  const undelivered = await withdraw(trx, 'charges', [billingRequestId]);
+  await close(trx, [cancelled], role, undelivered);
   await (cancelled.scheduleId === null
     ? signalWaiting(trx, 'cancelled', [cancelled])
     : signalAnswered(trx, cancelled.scheduleId));

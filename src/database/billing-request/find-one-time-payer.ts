@@ -4,7 +4,6 @@ import { blockersOf } from '../agreement/agreement';
 import type { Executor } from '../pool/connection';
 import { takePrompts } from '../customer/limit-prompts';
 import { payersByLookupId, type Payer } from '../entity/read-parties';
-import type { Keyring } from '../keys/keyring';
 
 /**
  * Reads payers by lookup ID, and whether they may be asked. A prompt is counted for each payer who
@@ -12,12 +11,11 @@ import type { Keyring } from '../keys/keyring';
  */
 export async function readOneTimePayers(
   trx: Executor,
-  keyring: Keyring,
   rules: BillingRules,
   merchantId: string,
   lookupIds: string[],
 ): Promise<Map<string, { payer: Payer; blocked: boolean; tooOften: Failure | undefined }>> {
-  const payers = await payersByLookupId(trx, keyring, lookupIds);
+  const payers = await payersByLookupId(trx, lookupIds);
   const ids = payers.map((payer) => payer.customerId);
   const blockers = await blockersOf(trx, merchantId, ids);
   const unblocked = ids.filter((id) => !blockers.has(id));

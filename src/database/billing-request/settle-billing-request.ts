@@ -14,7 +14,6 @@ import type { Executor, Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { announceDecision, applyDecision, type NewDecision } from '../decision/apply-decision';
 import { moneyFacts, recordEvents, type AuditEvent } from '../record/event';
-import type { Keyring } from '../keys/keyring';
 import { postCharge } from '../ledger/post-settlement';
 import { signalWaiting } from '../outbox';
 import { endDuplicates, endExplained } from '../reconciliation-exception/end-exceptions';
@@ -56,19 +55,16 @@ export type AnswerResult = {
  * transaction opens a reconciliation exception, for money may have moved. A late decline is only
  * noted, for it moves no money.
  *
- * @param timeZone of the network, for the ledger's day
  * @throws Failure not_found; invalid_request (a `batchId` that is not the request's)
  */
 export async function answerBillingRequest(
   trx: Transaction,
-  keyring: Keyring,
-  timeZone: string,
   bankId: string,
   billingRequestId: string,
   answer: BankAnswer,
   more: { batchId?: string | undefined; metadata?: Record<string, unknown> | undefined },
 ): Promise<AnswerResult> {
-  const asked = await lockAgreementForAnswer(trx, keyring, bankId, billingRequestId, answer);
+  const asked = await lockAgreementForAnswer(trx, bankId, billingRequestId, answer);
   if (more.batchId !== undefined && more.batchId !== asked.batchId) {
     throw new Failure('invalid_request', 'This billing request belongs to another batch.', {
       problems: [
@@ -79,18 +75,18 @@ export async function answerBillingRequest(
   const decided = await decide(trx, billingRequestId, answer, more.metadata);
   if (!decided) {
     if (asked.grants) await trx.query('ROLLBACK TO SAVEPOINT granting');
-    return answerRefused(trx, keyring, asked, answer);
+    return answerRefused(trx, asked, answer);
   }
 
   const { scheduleId } = decided;
   await Promise.all([
     scheduleId === null ? signalWaiting(trx, 'bankAnswered', [decided]) : signalAnswered(trx, scheduleId),
-    close(trx, keyring, [decided], 'bank', new Set()),
-    postCharge(trx, timeZone, decided),
+    close(trx, [decided], 'bank', new Set()),
+    postCharge(trx, decided),
   ]);
-  await applyToAgreement(trx, keyring, asked, answer);
+  await applyToAgreement(trx, asked, answer);
   if (answer.outcome === 'approved') {
-    await endDuplicates(trx, keyring, { billingRequestId, refundId: null });
+    await endDuplicates(trx, { billingRequestId, refundId: null });
   }
   return { billingRequestId, status: STATUS_AFTER[answer.outcome], agreed: true, duplicate: false };
 }
@@ -98,7 +94,6 @@ export async function answerBillingRequest(
 /** Locks first the agreement that the answer may change, then (by the UPDATE) the request. */
 async function lockAgreementForAnswer(
   trx: Transaction,
-  keyring: Keyring,
   bankId: string,
   billingRequestId: string,
   answer: BankAnswer,
@@ -132,7 +127,7 @@ async function lockAgreementForAnswer(
   if (grants) {
     // A refused answer must not leave behind the agreement that it would have granted.
     await trx.query('SAVEPOINT granting');
-    const [agreement] = await openAgreements(trx, keyring, merchantId, [customer], asked.currency);
+    const [agreement] = await openAgreements(trx, merchantId, [customer], asked.currency);
     return { ...asked, agreement, grants };
   }
   const pair = 'a.merchant_id = :merchantId AND a.customer_id = :customerId';
@@ -175,13 +170,12 @@ async function decide(
  */
 async function answerRefused(
   trx: Transaction,
-  keyring: Keyring,
   asked: Awaited<ReturnType<typeof lockAgreementForAnswer>>,
   answer: BankAnswer,
 ): Promise<AnswerResult> {
   const billingRequestId = asked.id;
   // The window may have passed before the workflow closed the request.
-  await closeExpiredRequests(trx, keyring, [billingRequestId], 'by its bank');
+  await closeExpiredRequests(trx, [billingRequestId], 'by its bank');
   const found =
     await trx.oneRow<Outcome>`SELECT ${raw(OUTCOME_COLUMNS)} FROM billing_requests b WHERE b.id = ${billingRequestId} FOR UPDATE OF b`;
   const { bankId, status, closedBy } = found;
@@ -193,10 +187,10 @@ async function answerRefused(
   // Only a bank's earlier answer can be repeated; a passed window is not an answer of the bank's.
   if (status !== 'pending' && closedBy === 'bank' && sameAnswer(found, answer)) {
     if (answer.outcome === 'approved') {
-      await endDuplicates(trx, keyring, { billingRequestId, refundId: null });
+      await endDuplicates(trx, { billingRequestId, refundId: null });
     } else if (answer.action !== found.answerAction) {
       // A repeated decline by which the customer also stops the standing approval.
-      await applyToAgreement(trx, keyring, asked, answer);
+      await applyToAgreement(trx, asked, answer);
     }
     return { billingRequestId, status, agreed: true, duplicate };
   }
@@ -205,7 +199,7 @@ async function answerRefused(
       says: 'declined',
       bankTransactionId,
     });
-    await endExplained(trx, keyring, 'bank', {
+    await endExplained(trx, 'bank', {
       kind: 'unanswered',
       resolution: 'no_money_moved',
       billingRequestIds: [billingRequestId],
@@ -213,7 +207,7 @@ async function answerRefused(
     return { billingRequestId, status, agreed: false, duplicate, late: true };
   }
   const tooLate = closedBy === 'bank' ? 'conflicting_answer' : 'late_answer';
-  await takeAnswerInDoubt(trx, keyring, {
+  await takeAnswerInDoubt(trx, {
     kind: duplicate ? 'duplicate_transaction_id' : tooLate,
     billingRequestId,
     refundId: null,
@@ -244,7 +238,6 @@ function sameAnswer(ended: Outcome, answer: BankAnswer): boolean {
  */
 export async function closeExpiredRequests(
   trx: Executor,
-  keyring: Keyring,
   ids: string[],
   found: 'by its bank' | 'by the network' = 'by the network',
 ): Promise<void> {
@@ -261,7 +254,7 @@ export async function closeExpiredRequests(
      ORDER BY id FOR NO KEY UPDATE`;
   if (due.length === 0) return;
   const dueIds = due.map(({ id }) => id);
-  const undelivered = await withdraw(trx, keyring, 'charges', dueIds);
+  const undelivered = await withdraw(trx, 'charges', dueIds);
   // A bank with an exception has answered before, so its request was delivered.
   const closed = await trx.rows<Outcome>`UPDATE billing_requests b SET
        status = 'declined', closed_by = 'network', closed_at = business_now(b.owner_id), sequence = b.sequence + 1,
@@ -270,12 +263,11 @@ export async function closeExpiredRequests(
                              THEN 'not_delivered' ELSE 'expired' END
      WHERE b.id = ANY(${dueIds}) AND b.status = 'pending'
      RETURNING ${raw(OUTCOME_COLUMNS)}`;
-  await close(trx, keyring, closed, 'network', undelivered);
+  await close(trx, closed, 'network', undelivered);
   // The bank may have moved the money; only an exception makes an operator look.
   const silent = closed.filter((request) => request.declineReason === 'expired');
   await openExceptions(
     trx,
-    keyring,
     'network',
     silent.map(({ id }) => ({ kind: 'unanswered', billingRequestId: id, refundId: null })),
     // All requests are of one workflow, which also tells the banks of the ends.
@@ -286,7 +278,6 @@ export async function closeExpiredRequests(
 /** Completes every end: releases the counted sums, records events, and tells both sides. */
 export async function close(
   trx: Executor,
-  keyring: Keyring,
   closed: Outcome[],
   cause: AuditEvent['cause'],
   undelivered: ReadonlySet<string>,
@@ -310,13 +301,12 @@ export async function close(
   await Promise.all([
     releaseSpending(trx, released),
     recordEvents(trx, ended),
-    announceOutcomes(trx, keyring, closed, cause, undelivered),
+    announceOutcomes(trx, closed, cause, undelivered),
   ]);
 }
 
 async function applyToAgreement(
   trx: Executor,
-  keyring: Keyring,
   asked: Awaited<ReturnType<typeof lockAgreementForAnswer>>,
   answer: BankAnswer,
 ): Promise<void> {
@@ -326,8 +316,8 @@ async function applyToAgreement(
   const granted = grants ? grantOf(agreement, asked.currency) : undefined;
   const decided = suspends ? ({ decision: 'suspended', blocked: false } as const) : granted;
   if (!decided) return;
-  await applyDecision(trx, keyring, agreement.id, decided, 'bank');
-  await announceDecision(trx, keyring, agreement.id);
+  await applyDecision(trx, agreement.id, decided, 'bank');
+  await announceDecision(trx, agreement.id);
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Executor, Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
-import type { Indexes, Keyring } from '../keys/keyring';
-import { decrypt, encrypt, type EncryptedPlace } from '../keys/encrypt';
+import type { Indexes, Keyring } from '../keyring/keyring';
+import { decrypt, encrypt, type EncryptedPlace } from '../keyring/encrypt';
 import { SWEEP, sweep } from '../query/sweep';
 
 /**
@@ -35,13 +35,13 @@ export const KEPT = '7 days';
 const SECRETS_SHOWN = '1 hour';
 
 /** Looks the key up; a new key stays locked until the transaction ends. */
-export async function claimKey(trx: Transaction, ring: Keyring, request: KeyedRequest): Promise<Claim> {
+export async function claimKey(trx: Transaction, request: KeyedRequest): Promise<Claim> {
   const found = await trx.row<{
     locked: boolean;
     requestHash: Buffer | null;
     status: number | null;
     encrypted: Buffer | null;
-  }>`SELECT pg_try_advisory_xact_lock(${lockOf(ring, request)}::bigint) AS locked, k.request_hash, k.http_status AS status,
+  }>`SELECT pg_try_advisory_xact_lock(${lockOf(trx.keyring, request)}::bigint) AS locked, k.request_hash, k.http_status AS status,
             CASE WHEN k.created_at < clock_timestamp() - ${SECRETS_SHOWN}::interval
                  THEN coalesce(k.secret_free_encrypted, k.answer_encrypted) ELSE k.answer_encrypted END AS encrypted
      FROM (VALUES (1)) AS one
@@ -52,7 +52,7 @@ export async function claimKey(trx: Transaction, ring: Keyring, request: KeyedRe
   }
   const { requestHash } = found;
   if (!request.bodyIndexes.some((index) => requestHash.equals(index))) return { outcome: 'other_body' };
-  const body = JSON.parse(decrypt(ring, found.encrypted, answerPlace(request))) as unknown;
+  const body = JSON.parse(decrypt(trx.keyring, found.encrypted, answerPlace(request))) as unknown;
   return { outcome: 'done', answer: { status: found.status, body } };
 }
 
@@ -64,12 +64,11 @@ export async function claimKey(trx: Transaction, ring: Keyring, request: KeyedRe
  */
 export async function storeAnswer(
   trx: Transaction,
-  ring: Keyring,
   request: KeyedRequest,
   answer: StoredAnswer,
   secretFree: unknown,
 ): Promise<boolean> {
-  const encrypted = (body: unknown) => encrypt(ring, JSON.stringify(body), answerPlace(request));
+  const encrypted = (body: unknown) => encrypt(trx.keyring, JSON.stringify(body), answerPlace(request));
   const stored = await trx.row`INSERT INTO idempotency_keys AS k
        (caller_id, path, key, request_hash, http_status, answer_encrypted, secret_free_encrypted, commit_id, expires_at)
      VALUES (${request.callerId}, ${request.path}, ${request.key}, ${request.bodyIndexes[0]}, ${answer.status}, ${encrypted(answer.body)}, ${secretFree === undefined ? null : encrypted(secretFree)}, ${trx.commitId}, clock_timestamp() + ${KEPT}::interval)

@@ -1,6 +1,5 @@
 import type { KeyObject } from 'node:crypto';
 import type { Executor } from '../pool/connection';
-import type { Keyring } from '../keys/keyring';
 import {
   currentKey,
   decryptKey,
@@ -20,19 +19,19 @@ import {
  *
  * @throws KeyringError if the keyring cannot decrypt the key
  */
-export async function chainSigner(db: Executor, ring: Keyring): Promise<{ kid: string; key: KeyObject }> {
+export async function chainSigner(db: Executor): Promise<{ kid: string; key: KeyObject }> {
   let current = await currentKey(db, 'chain_keys');
   if (!current) {
-    await insertKey(db, ring, 'chain_keys');
+    await insertKey(db, 'chain_keys');
     current = await currentKey(db, 'chain_keys');
   }
   if (!current) throw new Error('the chain has no current key');
-  return { kid: current.kid, key: decryptKey(ring, 'chain_keys', current) };
+  return { kid: current.kid, key: decryptKey(db.keyring, 'chain_keys', current) };
 }
 
 /** Public keys whose private half the keyring decrypts. Nothing proves that other keys are ours. */
-export async function chainKeys(db: Executor, ring: Keyring): Promise<PublicJwk[]> {
+export async function chainKeys(db: Executor): Promise<PublicJwk[]> {
   const all =
     await db.rows<StoredKey>`SELECT kid, private_key_encrypted AS encrypted FROM chain_keys ORDER BY created_at, kid`;
-  return all.flatMap((one) => openPublicJwk(ring, 'chain_keys', one) ?? []);
+  return all.flatMap((one) => openPublicJwk(db.keyring, 'chain_keys', one) ?? []);
 }

@@ -2,7 +2,6 @@ import { createPublicKey, type KeyObject } from 'node:crypto';
 import { decode, sign, verify } from 'jsonwebtoken';
 import { headHash, STREAMS, type Head, type Stream, type Tip } from '../../domain/books/chain';
 import type { Database, Executor } from '../pool/connection';
-import type { Keyring } from '../keys/keyring';
 import type { PublicJwk } from '../keys/signing-key';
 import { lastLink } from './extend-chain';
 import { chainSigner } from './chain-key';
@@ -28,10 +27,9 @@ export interface StoredHead {
 /**
  * Signs how far the chains have come, if they moved since the last head, or if the day is another.
  *
- * @param timeZone of the network, in which days begin
  * @returns undefined if the last head says the same
  */
-export async function signHead(db: Database, ring: Keyring, timeZone: string): Promise<Head | undefined> {
+export async function signHead(db: Database): Promise<Head | undefined> {
   return db.transaction(async (trx) => {
     // Locked, so that no other run adds a link or signs meanwhile.
     await trx.rows`SELECT FROM chain_progress ORDER BY stream FOR UPDATE`;
@@ -42,7 +40,7 @@ export async function signHead(db: Database, ring: Keyring, timeZone: string): P
       installation: string;
       day: string;
       now: Date;
-    }>`SELECT installation, (now AT TIME ZONE ${timeZone})::date::text AS day, now
+    }>`SELECT installation, (now AT TIME ZONE ${db.timeZone})::date::text AS day, now
        FROM temporal_state, clock_timestamp() AS now`;
     const said = before && readHead(before.jws);
     const moved = STREAMS.some((stream) => tips[stream].n !== (said?.tips?.[stream]?.n ?? 0));
@@ -55,7 +53,7 @@ export async function signHead(db: Database, ring: Keyring, timeZone: string): P
       previous: before ? headHash(before.jws) : null,
       tips,
     };
-    const { kid, key } = await chainSigner(trx, ring);
+    const { kid, key } = await chainSigner(trx);
     const jws = sign(head, key, {
       algorithm: 'ES256',
       keyid: kid,

@@ -4,7 +4,6 @@ import { raw } from '../pool/statement';
 import { recordEvents } from '../record/event';
 import { postEntries } from '../ledger/post-entries';
 import { enqueueSignals } from '../outbox';
-import type { Keyring } from '../keys/keyring';
 import { endExplained } from '../reconciliation-exception/end-exceptions';
 import { openUndelivered } from '../reconciliation-exception/open-exceptions';
 import { withdraw } from '../webhook/withdraw-delivery';
@@ -54,20 +53,13 @@ export async function expectCredits(
  * It judges by a read after it has locked the charges. A delivery meanwhile settles its credit
  * before or after; a statement begun before the delivery would not see it.
  */
-export async function followCredits(
-  trx: Transaction,
-  keyring: Keyring,
-  timeZone: string,
-  billingRequestIds: string[],
-): Promise<void> {
+export async function followCredits(trx: Transaction, billingRequestIds: string[]): Promise<void> {
   await trx.rows`SELECT id FROM billing_requests WHERE id = ANY(${billingRequestIds}) ORDER BY id FOR NO KEY UPDATE`;
   const delivered = await trx.rows<{ id: string }>`SELECT b.credit_delivery_id AS id FROM billing_requests b
      WHERE b.id = ANY(${billingRequestIds}) AND b.credit_due_at IS NOT NULL AND NOT b.credit_settled AND ${raw(CREDITED)}`;
   if (delivered.length > 0)
     await resolveCredits(
       trx,
-      keyring,
-      timeZone,
       delivered.map(({ id }) => id),
     );
   const overdue = await trx.rows<{
@@ -89,7 +81,7 @@ export async function followCredits(
     })),
   );
   const ids = overdue.map(({ id }) => id);
-  await openUndelivered(trx, keyring, ids);
+  await openUndelivered(trx, ids);
 }
 
 interface Credited {
@@ -106,13 +98,8 @@ interface Credited {
 }
 
 /** Resolves the exceptions of delivered credits, and signals waiting workflows. Safe to repeat. */
-export async function settleCredits(
-  trx: Transaction,
-  keyring: Keyring,
-  timeZone: string,
-  deliveryIds: string[],
-): Promise<void> {
-  const credited = await resolveCredits(trx, keyring, timeZone, deliveryIds);
+export async function settleCredits(trx: Transaction, deliveryIds: string[]): Promise<void> {
+  const credited = await resolveCredits(trx, deliveryIds);
   await enqueueSignals(
     trx,
     'creditDelivered',
@@ -123,19 +110,14 @@ export async function settleCredits(
 /**
  * Settles delivered credits without a signal, for a workflow that has told the bank itself and
  * reads again.
- *
- * @param timeZone of the network, for the ledger's day
  */
 export async function resolveCredits(
   trx: Transaction,
-  keyring: Keyring,
-  timeZone: string,
   deliveryIds: string[],
 ): Promise<Pick<Credited, 'workflowId' | 'merchantId' | 'bankId' | 'overdue'>[]> {
-  const credited = await settle(trx, timeZone, `b.credit_delivery_id = ANY(:deliveryIds)`, { deliveryIds });
+  const credited = await settle(trx, `b.credit_delivery_id = ANY(:deliveryIds)`, { deliveryIds });
   await endUndelivered(
     trx,
-    keyring,
     credited.map(({ id }) => id),
   );
   return credited;
@@ -144,7 +126,6 @@ export async function resolveCredits(
 /** @param which SQL over a billing request `b` */
 async function settle(
   trx: Executor,
-  timeZone: string,
   which: string,
   parameters: Record<string, unknown>,
 ): Promise<Credited[]> {
@@ -157,13 +138,13 @@ async function settle(
     const { id, reference: identifier, at: settledAt } = credit;
     return entryOf('credit', { resourceId: id, settledAt }, credit, { identifier, billingRequestId: id });
   });
-  await postEntries(trx, timeZone, entries);
+  await postEntries(trx, entries);
   return credited;
 }
 
-async function endUndelivered(trx: Executor, keyring: Keyring, billingRequestIds: string[]): Promise<void> {
+async function endUndelivered(trx: Executor, billingRequestIds: string[]): Promise<void> {
   const undelivered = { kind: 'credit_undelivered', resolution: 'no_difference', billingRequestIds } as const;
-  await endExplained(trx, keyring, 'network', undelivered);
+  await endExplained(trx, 'network', undelivered);
 }
 
 /**
@@ -175,19 +156,15 @@ async function endUndelivered(trx: Executor, keyring: Keyring, billingRequestIds
  *
  * @returns whether the payee's bank was never told, and never will be
  */
-export async function withdrawCredit(
-  trx: Executor,
-  keyring: Keyring,
-  billingRequestId: string,
-): Promise<boolean> {
+export async function withdrawCredit(trx: Executor, billingRequestId: string): Promise<boolean> {
   const open =
     await trx.row`SELECT id FROM billing_requests WHERE id = ${billingRequestId} AND NOT credit_settled`;
-  if (!open || (await withdraw(trx, keyring, 'credits', [billingRequestId])).size === 0) return false;
+  if (!open || (await withdraw(trx, 'credits', [billingRequestId])).size === 0) return false;
   const charge = await trx.oneRow<
     Pick<Credited, 'workflowId' | 'bankId'>
   >`UPDATE billing_requests SET credit_delivery_id = NULL, credit_due_at = NULL, credit_overdue = false
      WHERE id = ${billingRequestId} RETURNING workflow_id, bank_id`;
-  await endUndelivered(trx, keyring, [billingRequestId]);
+  await endUndelivered(trx, [billingRequestId]);
   // The workflow waits no more.
   await enqueueSignals(trx, 'creditDelivered', [charge]);
   return true;
@@ -197,13 +174,9 @@ export async function withdrawCredit(
  * Settles a credit that an operator found out about by asking the payee's bank. The caller holds
  * the charge locked.
  */
-export async function settleCreditByWord(
-  trx: Executor,
-  timeZone: string,
-  billingRequestId: string,
-): Promise<void> {
+export async function settleCreditByWord(trx: Executor, billingRequestId: string): Promise<void> {
   const open = `b.id = :billingRequestId AND b.credit_due_at IS NOT NULL AND b.reversed_amount < b.amount`;
-  await settle(trx, timeZone, open, { billingRequestId });
+  await settle(trx, open, { billingRequestId });
 }
 
 export interface Credit {

@@ -1,7 +1,7 @@
 import type { Executor, Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
-import type { Indexes, Keyring } from '../keys/keyring';
-import { encrypt } from '../keys/encrypt';
+import type { Indexes, Keyring } from '../keyring/keyring';
+import { encrypt } from '../keyring/encrypt';
 
 /** Most customers shown for an address: more banks than a person has. */
 const FOUND_MAX = 100;
@@ -14,12 +14,11 @@ const FOUND_OF_BANK_MAX = 10;
  */
 export async function banksOfEmail(
   db: Executor,
-  ring: Keyring,
   email: string,
 ): Promise<{ bankId: string; bankName: string; lookupID: string; customerId: string }[]> {
   return db.rows`WITH RECURSIVE banks AS (
        SELECT email_index, (SELECT min(c.bank_id) FROM customers c WHERE c.email_index = given.email_index) AS id
-       FROM unnest(${emailIndexes(ring, email)}::bytea[]) AS given (email_index)
+       FROM unnest(${emailIndexes(db.keyring, email)}::bytea[]) AS given (email_index)
        UNION ALL
        SELECT email_index,
          (SELECT min(c.bank_id) FROM customers c WHERE c.email_index = banks.email_index AND c.bank_id > banks.id)
@@ -54,7 +53,6 @@ export interface CustomerUpdate {
 /** @returns whether the bank has such a customer */
 export async function updateCustomer(
   trx: Transaction,
-  ring: Keyring,
   bankId: string,
   by: { customerId: string } | { lookupId: string },
   update: CustomerUpdate,
@@ -70,7 +68,7 @@ export async function updateCustomer(
        middlename = coalesce(${middlename ?? null}, middlename), lastname = coalesce(${lastname ?? null}, lastname),
        account_name = coalesce(${accountName ?? null}, account_name),
        display_picture = coalesce(${displayPicture ?? null}, display_picture),
-       address_encrypted = coalesce(${address === undefined ? null : encrypt(ring, address, `customers.address_encrypted:${id}`)}, address_encrypted), phone_encrypted = coalesce(${phone === undefined ? null : encrypt(ring, phone, `customers.phone_encrypted:${id}`)}, phone_encrypted),
+       address_encrypted = coalesce(${address === undefined ? null : encrypt(trx.keyring, address, `customers.address_encrypted:${id}`)}, address_encrypted), phone_encrypted = coalesce(${phone === undefined ? null : encrypt(trx.keyring, phone, `customers.phone_encrypted:${id}`)}, phone_encrypted),
        updated_at = clock_timestamp()
      WHERE id = ${id}`;
   return true;

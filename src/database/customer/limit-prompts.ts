@@ -37,7 +37,7 @@ export async function takePrompts(
   const asked = new Set(counted.map(({ customerId }) => customerId));
   const refused = customerIds.filter((id) => !asked.has(id));
   if (refused.length === 0) return new Map();
-  const retryAfterS = await untilTomorrow(trx, timeZone);
+  const retryAfterS = await untilTomorrow(trx);
   return new Map(
     refused.map((id) => [
       id,
@@ -52,21 +52,21 @@ export async function takePrompts(
   );
 }
 
-async function untilTomorrow(trx: Executor, timeZone: string): Promise<number> {
+async function untilTomorrow(trx: Executor): Promise<number> {
   const { seconds } = await trx.oneRow<{
     seconds: number;
-  }>`SELECT extract(epoch FROM ${raw(dayBegin('CAST(now AT TIME ZONE :timeZone AS date) + 1'), { timeZone })} - now)::float8 AS seconds
+  }>`SELECT extract(epoch FROM ${raw(dayBegin('CAST(now AT TIME ZONE :timeZone AS date) + 1'), { timeZone: trx.timeZone })} - now)::float8 AS seconds
      FROM clock_timestamp() AS now`;
   return seconds;
 }
 
 /** @returns whether there may be more */
-export function forgetPrompts(db: Executor, timeZone: string): Promise<boolean> {
+export function forgetPrompts(db: Executor): Promise<boolean> {
   return sweep(
     db,
     'customer_prompts',
     'customer_id, day, kind',
     `day < (SELECT CAST(clock_timestamp() AT TIME ZONE :timeZone AS date)) ORDER BY day`,
-    { timeZone },
+    { timeZone: db.timeZone },
   );
 }

@@ -1,12 +1,12 @@
 import { ID_PREFIX, isId } from '../../domain/identifier/ids';
 import { normalizePhrase } from '../../domain/identifier/phrase';
-import { bindId, openBoundId } from '../keys/bound-id';
+import { bindId, openBoundId } from '../keyring/bound-id';
 import type { Executor, Transaction } from '../pool/connection';
 import { customPlan } from '../pool/statement';
 import { newId } from '../identifier/new-id';
-import type { Keyring } from '../keys/keyring';
+import type { Keyring } from '../keyring/keyring';
 import { allOf, listPage, type Listed, type Page } from '../query/list-page';
-import { encrypt } from '../keys/encrypt';
+import { encrypt } from '../keyring/encrypt';
 
 /**
  * Devices and their holders.
@@ -31,16 +31,15 @@ export function openDeviceToken(ring: Keyring, token: string, holderId: string):
 /** @returns also whether the holder is new to the device */
 export async function enrolDevice(
   trx: Transaction,
-  ring: Keyring,
   holderId: string,
   fingerprint: string,
 ): Promise<{ token: string; isNew: boolean }> {
   const id = newId('device');
-  const indexes = ring.blindIndexes('device.fingerprint', fingerprint);
+  const indexes = trx.keyring.blindIndexes('device.fingerprint', fingerprint);
   // The constraint sees indexes of the current key; the read, those from before a rotation.
-  const encrypted = encrypt(ring, fingerprint, `devices.fingerprint_encrypted:${id}`);
+  const encrypted = encrypt(trx.keyring, fingerprint, `devices.fingerprint_encrypted:${id}`);
   await trx.row`INSERT INTO devices (id, fingerprint_encrypted, fingerprint_index, token_key)
-     SELECT ${id}, ${encrypted}, ${indexes[0]}::bytea, ${ring.current}
+     SELECT ${id}, ${encrypted}, ${indexes[0]}::bytea, ${trx.keyring.current}
      WHERE NOT EXISTS (SELECT FROM devices WHERE fingerprint_index = ANY(${indexes}))
      ON CONFLICT (fingerprint_index) DO NOTHING`;
   const device = await trx.oneRow<{
@@ -50,7 +49,7 @@ export async function enrolDevice(
   const enrolled =
     await trx.rows`INSERT INTO device_holders (device_id, holder_id) VALUES (${device.id}, ${holderId})
      ON CONFLICT DO NOTHING RETURNING device_id`;
-  return { token: makeToken(ring, device, holderId), isNew: enrolled.length > 0 };
+  return { token: makeToken(trx.keyring, device, holderId), isNew: enrolled.length > 0 };
 }
 
 interface Link {
@@ -114,7 +113,6 @@ export const DEVICE_SORTS = {
 
 export async function listDevices(
   db: Executor,
-  ring: Keyring,
   bankId: string,
   search: string | undefined,
   page: Page<keyof typeof DEVICE_SORTS>,
@@ -129,7 +127,7 @@ export async function listDevices(
       ? { bankId }
       : {
           bankId,
-          deviceId: openDeviceToken(ring, search, bankId) ?? null,
+          deviceId: openDeviceToken(db.keyring, search, bankId) ?? null,
           // Ids survive `normalizePhrase`: they are in lower case and have no blanks.
           beginning: `${normalizePhrase(search).replace(/[\\%_]/g, '\\$&')}%`,
         };
@@ -156,7 +154,7 @@ export async function listDevices(
   return {
     ...found,
     items: found.items.map(({ id, tokenKey, ...link }) => ({
-      deviceId: makeToken(ring, { id, tokenKey }, bankId),
+      deviceId: makeToken(db.keyring, { id, tokenKey }, bankId),
       ...link,
     })),
   };

@@ -2,9 +2,9 @@ import { normalizePhrase } from '../../domain/identifier/phrase';
 import type { Executor } from '../pool/connection';
 import { customPlan, raw } from '../pool/statement';
 import { emailIndexes } from './find-customers';
-import type { Keyring } from '../keys/keyring';
+import type { Keyring } from '../keyring/keyring';
 import { allOf, listPage, type Listed, type Page } from '../query/list-page';
-import { decrypt } from '../keys/encrypt';
+import { decrypt } from '../keyring/encrypt';
 
 export interface CustomerRecord {
   customerId: string;
@@ -42,12 +42,11 @@ type EncryptedRecord = Omit<CustomerRecord, 'email' | 'address' | 'phone'> & {
  */
 export async function listCustomers(
   db: Executor,
-  ring: Keyring,
   bankId: string,
   { search, customerId }: { search?: string | undefined; customerId?: string | undefined },
   page: Page<keyof typeof CUSTOMER_SORTS>,
 ): Promise<Listed<CustomerRecord>> {
-  const searched = search === undefined ? undefined : searchOf(ring, search);
+  const searched = search === undefined ? undefined : searchOf(db.keyring, search);
   const where = allOf(
     'bank_id = :bankId',
     searched !== undefined && searched.condition,
@@ -70,7 +69,7 @@ export async function listCustomers(
     },
     page,
   );
-  return { ...encrypted, items: encrypted.items.map((one) => decrypted(ring, one)) };
+  return { ...encrypted, items: encrypted.items.map((one) => decrypted(db.keyring, one)) };
 }
 
 /**

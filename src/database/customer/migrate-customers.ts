@@ -9,8 +9,7 @@ import {
   type OnboardedPage,
 } from './onboard-customers';
 import { newId } from '../identifier/new-id';
-import type { Keyring } from '../keys/keyring';
-import { decrypt, encrypt, type EncryptedPlace } from '../keys/encrypt';
+import { decrypt, encrypt, type EncryptedPlace } from '../keyring/encrypt';
 import { pages } from '../query/pages';
 import { sweep } from '../query/sweep';
 import { announce } from '../webhook/announce-webhooks';
@@ -48,32 +47,23 @@ const BATCH_COLUMNS = `id AS batch_id, status,
 /** @param entries at most `SMALL_BATCH` */
 export async function onboardBatch(
   trx: Transaction,
-  ring: Keyring,
   bankId: string,
   entries: readonly BatchEntry[],
   drawPhrase?: () => string,
 ): Promise<SmallBatch> {
   const batchId = newId('batch');
   await insertBatch(trx, bankId, batchId, entries.length);
-  const { customers, failures, counts } = await onboardPage(
-    trx,
-    ring,
-    { bankId, batchId },
-    0,
-    entries,
-    drawPhrase,
-  );
+  const { customers, failures, counts } = await onboardPage(trx, { bankId, batchId }, 0, entries, drawPhrase);
   return { ...(await count(trx, batchId, counts)), customers, failures };
 }
 
 export async function stagePage(
   db: Executor,
-  ring: Keyring,
   batchId: string,
   firstIndex: number,
   entries: readonly BatchEntry[],
 ): Promise<void> {
-  const encrypted = encrypt(ring, JSON.stringify(entries), entriesPlace(batchId, firstIndex));
+  const encrypted = encrypt(db.keyring, JSON.stringify(entries), entriesPlace(batchId, firstIndex));
   await db.row`INSERT INTO staged_customers (batch_id, first_index, entries_encrypted) VALUES (${batchId}, ${firstIndex}, ${encrypted})`;
 }
 
@@ -113,12 +103,7 @@ export function deleteAbandoned(db: Executor): Promise<boolean> {
  *
  * @param workflowId the workflow that makes the first attempt to deliver the webhook
  */
-export async function onboardNextPage(
-  db: Database,
-  ring: Keyring,
-  batchId: string,
-  workflowId: string,
-): Promise<Batch> {
+export async function onboardNextPage(db: Database, batchId: string, workflowId: string): Promise<Batch> {
   return db.transaction(async (trx) => {
     // A second worker at the same batch waits here, and then takes the next page.
     const { bankId, ...before } = await trx.oneRow<
@@ -131,12 +116,14 @@ export async function onboardNextPage(
     }>`DELETE FROM staged_customers WHERE batch_id = ${batchId} AND first_index =
          (SELECT min(first_index) FROM staged_customers WHERE batch_id = ${batchId})
        RETURNING first_index, entries_encrypted AS encrypted`;
-    const entries = JSON.parse(decrypt(ring, encrypted, entriesPlace(batchId, firstIndex))) as BatchEntry[];
-    const { counts } = await onboardPage(trx, ring, { bankId, batchId }, firstIndex, entries);
+    const entries = JSON.parse(
+      decrypt(db.keyring, encrypted, entriesPlace(batchId, firstIndex)),
+    ) as BatchEntry[];
+    const { counts } = await onboardPage(trx, { bankId, batchId }, firstIndex, entries);
     const after = await count(trx, batchId, counts);
     if (after.status === 'completed') {
       const webhookType = 'migration.completed';
-      await announce(trx, ring, [
+      await announce(trx, [
         { entityId: bankId, webhookType, batchId, workflowId, items: [{ ...after, sequence: 1 }] },
       ]);
     }

@@ -4,8 +4,8 @@ import { makePhrase, PHRASE_BYTES } from '../../domain/identifier/phrase';
 import type { Transaction } from '../pool/connection';
 import { emailIndexes } from './find-customers';
 import { newId } from '../identifier/new-id';
-import type { Indexes, Keyring } from '../keys/keyring';
-import { encrypt } from '../keys/encrypt';
+import type { Indexes, Keyring } from '../keyring/keyring';
+import { encrypt } from '../keyring/encrypt';
 
 interface NewCustomer {
   clientRef: string;
@@ -66,7 +66,6 @@ interface Duplicate extends Candidate {
  */
 export async function onboardPage(
   trx: Transaction,
-  ring: Keyring,
   batch: { bankId: string; batchId: string },
   firstIndex: number,
   entries: readonly BatchEntry[],
@@ -82,7 +81,7 @@ export async function onboardPage(
       open.push({
         index,
         person,
-        accountIndexes: ring.blindIndexes('customer.account_number', person.accountNumber),
+        accountIndexes: trx.keyring.blindIndexes('customer.account_number', person.accountNumber),
       });
     }
   });
@@ -94,7 +93,7 @@ export async function onboardPage(
     if (round > ROUNDS_MAX) throw new Error('people could not be onboarded, nor found to be duplicates');
     const { fresh, taken } = splitKnown(open, await knownKeys(trx, batch, open));
     duplicates.push(...taken);
-    const made = fresh.map((one) => toRow(ring, one, ids.get(one.index) ?? '', drawPhrase()));
+    const made = fresh.map((one) => toRow(trx.keyring, one, ids.get(one.index) ?? '', drawPhrase()));
     const inserted = await insertCustomers(trx, batch, made);
     for (const { index, id, clientRef, lookupId: lookupID } of made) {
       if (inserted.has(id)) onboarded.set(index, { clientRef, customerId: id, lookupID });

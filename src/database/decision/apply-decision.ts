@@ -1,7 +1,6 @@
 import type { Decision } from '../../domain/lifecycle';
 import type { Executor } from '../pool/connection';
 import { recordEvents } from '../record/event';
-import type { Keyring } from '../keys/keyring';
 import { recountSpending } from '../agreement/agreement';
 import { makePaymentId } from '../agreement/payment-id';
 import { syncSchedulesWithAgreement } from '../schedule/change-status';
@@ -31,7 +30,6 @@ export interface NewDecision {
  */
 export async function applyDecision(
   trx: Executor,
-  keyring: Keyring,
   agreementId: string,
   decided: NewDecision,
   cause: 'bank' | 'operator',
@@ -85,11 +83,11 @@ export async function applyDecision(
       at: changed.at,
     },
   ]);
-  await syncSchedulesWithAgreement(trx, keyring, agreementId, cause);
+  await syncSchedulesWithAgreement(trx, agreementId, cause);
 }
 
 /** Tells the merchant of a decision that no intent asked for. */
-export async function announceDecision(trx: Executor, keyring: Keyring, agreementId: string): Promise<void> {
+export async function announceDecision(trx: Executor, agreementId: string): Promise<void> {
   const agreement = await trx.oneRow<{
     merchantId: string;
     customerId: string;
@@ -101,7 +99,7 @@ export async function announceDecision(trx: Executor, keyring: Keyring, agreemen
   }>`UPDATE agreements a SET told = a.told + 1 FROM customers c
      WHERE a.id = ${agreementId} AND c.id = a.customer_id
      RETURNING a.merchant_id, a.customer_id, c.lookup_id, a.decision, a.currency, a.payment_id_key, a.told`;
-  await announce(trx, keyring, [
+  await announce(trx, [
     {
       entityId: agreement.merchantId,
       webhookType: 'decision.updated',
@@ -111,7 +109,7 @@ export async function announceDecision(trx: Executor, keyring: Keyring, agreemen
           sequence: agreement.told,
           customerId: agreement.customerId,
           lookupID: agreement.lookupId,
-          paymentID: makePaymentId(keyring, agreement.paymentIdKey, agreementId, agreement.merchantId),
+          paymentID: makePaymentId(trx.keyring, agreement.paymentIdKey, agreementId, agreement.merchantId),
           customerDecision: agreement.decision,
           currency: agreement.currency,
         },

@@ -40,12 +40,11 @@ const DECISIONS = `SELECT a.id, a.merchant_id, m.name AS merchant_name, a.custom
 /** @throws Failure not_found */
 export async function readDecision(
   db: Executor,
-  timeZone: string,
   { entityId, role }: Party,
   agreementId: string,
 ): Promise<DecisionRecord> {
   const found =
-    await db.row<DecisionRecord>`${raw(DECISIONS, { timeZone })} WHERE a.id = ${agreementId} AND a.${raw(OWN[role], { entityId })}`;
+    await db.row<DecisionRecord>`${raw(DECISIONS, { timeZone: db.timeZone })} WHERE a.id = ${agreementId} AND a.${raw(OWN[role], { entityId })}`;
   if (!found) throw new Failure('not_found', 'There is no such agreement.');
   return found;
 }
@@ -57,7 +56,6 @@ export const DECISION_SORTS = {
 
 export async function listDecisions(
   db: Executor,
-  timeZone: string,
   { entityId, role }: Party,
   filter: {
     customerId?: string | undefined;
@@ -77,7 +75,7 @@ export async function listDecisions(
     {
       select: () => `${DECISIONS} WHERE ${where}`,
       counted: (limit) => `agreements a WHERE ${where} ORDER BY a.id ${limit}`,
-      bindings: { ...filter, entityId, timeZone },
+      bindings: { ...filter, entityId, timeZone: db.timeZone },
       id: 'a.id',
       sort: DECISION_SORTS[page.sortBy],
       instead: 'narrow it with customerId, merchantId or decision',

@@ -2,7 +2,8 @@ import { wallClock } from '../../domain/calendar';
 import { OperatorError } from '../../domain/failures';
 import { deploymentWords, type LoginPower } from '../../domain/words/deployment-words';
 import type { Mode } from '../../domain/mode';
-import { APP_ROLE, type Executor } from '../pool/connection';
+import { APP_ROLE } from '../pool/connection';
+import type { Statements } from '../pool/statement';
 import { raw } from '../pool/statement';
 
 /**
@@ -30,7 +31,10 @@ export interface Deployment {
  *   works as another role
  * @throws whatever Postgres fails with, also where it has no schema yet
  */
-export async function requireDeployment(connection: Executor, { mode, timeZone }: Deployment): Promise<void> {
+export async function requireDeployment(
+  connection: Statements,
+  { mode, timeZone }: Deployment,
+): Promise<void> {
   const found = await connection.row<{
     mode: Mode;
     timeZone: string;
@@ -99,7 +103,10 @@ const CREATES = `
  *
  * @throws DeploymentError
  */
-export async function requireMigratable(connection: Executor, { mode, timeZone }: Deployment): Promise<void> {
+export async function requireMigratable(
+  connection: Statements,
+  { mode, timeZone }: Deployment,
+): Promise<void> {
   const migrated = await connection.row<{
     is: boolean;
   }>`SELECT to_regclass('public.deployment') IS NOT NULL AS is`;
@@ -130,7 +137,7 @@ const INVALID_PARAMETER = '22023';
  *
  * @throws DeploymentError where the two do not read the zone alike, with the first moment
  */
-export async function requireSameCalendar(connection: Executor, timeZone: string): Promise<void> {
+export async function requireSameCalendar(connection: Statements, timeZone: string): Promise<void> {
   // A moment a day for two years, which shows a change of the clocks that one side has a day later.
   const clocks = await connection.rows<{ moment: Date; shown: string; version: string }>`
   SELECT moment, to_char(moment AT TIME ZONE ${timeZone}, 'YYYY-MM-DD"T"HH24":"MI":"SS') AS shown,

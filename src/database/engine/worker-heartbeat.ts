@@ -1,5 +1,5 @@
 import { workerWords } from '../../domain/words/service-words';
-import type { Executor } from '../pool/connection';
+import type { Statements } from '../pool/statement';
 import { raw } from '../pool/statement';
 
 /**
@@ -30,7 +30,7 @@ const FORGOTTEN_AFTER_S = 3600;
 /** Workers listed at most; a service has a few. */
 const LISTED_MAX = 100;
 
-export async function writeHeartbeat(db: Executor, heartbeat: Heartbeat): Promise<void> {
+export async function writeHeartbeat(db: Statements, heartbeat: Heartbeat): Promise<void> {
   await db.rows`WITH forgotten AS (
        DELETE FROM worker_heartbeats
        WHERE beat_at < clock_timestamp() - ${raw(FORGOTTEN_AFTER_S)} * interval '1 second' AND worker_id <> ${heartbeat.workerId}
@@ -44,12 +44,12 @@ export async function writeHeartbeat(db: Executor, heartbeat: Heartbeat): Promis
 }
 
 /** Removes the row of a worker that ends in order. */
-export async function deleteHeartbeat(db: Executor, workerId: string): Promise<void> {
+export async function deleteHeartbeat(db: Statements, workerId: string): Promise<void> {
   await db.rows`DELETE FROM worker_heartbeats WHERE worker_id = ${workerId}`;
 }
 
 /** Removes all rows where no worker runs, so that the rows of dead workers do not pass for life. */
-export async function deleteAllHeartbeats(db: Executor): Promise<void> {
+export async function deleteAllHeartbeats(db: Statements): Promise<void> {
   await db.rows`DELETE FROM worker_heartbeats`;
 }
 
@@ -64,7 +64,7 @@ export interface WorkerState extends Omit<Heartbeat, 'reachesTemporal'> {
 }
 
 /** Living workers, and workers silent for less than an hour; the latest beat first. */
-export async function listWorkers(db: Executor): Promise<WorkerState[]> {
+export async function listWorkers(db: Statements): Promise<WorkerState[]> {
   return db.rows<WorkerState>`SELECT worker_id, version, started_at, beat_at, workflow_tasks, activities, age_s AS beat_age_s,
        greatest(extract(epoch FROM clock_timestamp() - temporal_at), 0)::float8 AS temporal_age_s,
        age_s <= ${raw(SILENT_AFTER_S)} AS alive
@@ -77,7 +77,7 @@ export async function listWorkers(db: Executor): Promise<WorkerState[]> {
  * The fault that keeps all workers from their work: none lives, or no living worker reaches
  * Temporal.
  */
-export async function workerFault(db: Executor): Promise<string | undefined> {
+export async function workerFault(db: Statements): Promise<string | undefined> {
   const { beatAgeS, temporalAgeS } = await db.oneRow<{
     beatAgeS: number | null;
     temporalAgeS: number | null;

@@ -9,7 +9,6 @@ import {
   type EntityCredentials,
   type NewEntity,
 } from '../entity/create-entity';
-import type { Keyring } from '../keys/keyring';
 import { syncSchedulesOf } from '../schedule/change-status';
 import { setWebhookUrl } from '../webhook/change-endpoint';
 import { releaseDeliveries, announceToOldEndpoint } from '../webhook/hold-deliveries';
@@ -19,11 +18,10 @@ import { releaseDeliveries, announceToOldEndpoint } from '../webhook/hold-delive
 /** Creates a party; undefined if the provider's `clientRef` is taken. */
 export async function admitEntity(
   trx: Transaction,
-  ring: Keyring,
   by: Actor,
   entity: NewEntity,
 ): Promise<EntityCredentials | undefined> {
-  const made = await createEntity(trx, ring, entity);
+  const made = await createEntity(trx, entity);
   if (made === undefined) return undefined;
   const { entityId, clientId } = made;
   await recordAuditEvent(trx, by, {
@@ -42,14 +40,13 @@ export async function admitEntity(
 /** @returns false for an unknown entity */
 export async function changeStatus(
   trx: Transaction,
-  ring: Keyring,
   by: Actor,
   entityId: string,
   status: Entity['status'],
 ): Promise<boolean> {
   const before = await setEntityStatus(trx, entityId, status);
   if (before === undefined) return false;
-  await syncSchedulesOf(trx, ring, entityId, by.cause);
+  await syncSchedulesOf(trx, entityId, by.cause);
   if (status === 'active') await releaseDeliveries(trx, entityId);
   const action = status === 'disabled' ? 'entity.disabled' : 'entity.enabled';
   await recordAuditEvent(trx, by, { action, entityId, before: { status: before }, after: { status } });
@@ -62,13 +59,12 @@ export async function changeStatus(
  */
 export async function changeTrust(
   trx: Transaction,
-  ring: Keyring,
   by: Actor,
   { merchantId, trustLevel, providerId }: { merchantId: string; trustLevel: TrustLevel; providerId?: string },
 ): Promise<boolean> {
   const before = await setEntityTrust(trx, merchantId, trustLevel, providerId);
   if (before === undefined) return false;
-  await syncSchedulesOf(trx, ring, merchantId, by.cause);
+  await syncSchedulesOf(trx, merchantId, by.cause);
   await recordAuditEvent(trx, by, {
     action: 'entity.trust_set',
     entityId: merchantId,
@@ -95,7 +91,6 @@ export async function revokeTokens(trx: Transaction, by: Actor, entityId: string
  */
 export async function changeEndpoint(
   trx: Transaction,
-  ring: Keyring,
   by: Actor,
   entityId: string,
   url: string | null,
@@ -105,7 +100,7 @@ export async function changeEndpoint(
   }>`SELECT url FROM webhook_endpoints WHERE entity_id = ${entityId} FOR NO KEY UPDATE`;
   if (before === undefined) return false;
   if (before.url !== null && before.url !== url) {
-    await announceToOldEndpoint(trx, ring, entityId, {
+    await announceToOldEndpoint(trx, entityId, {
       changedBy: by.cause === 'operator' ? 'operator' : 'api',
       cleared: url === null,
     });

@@ -3,8 +3,8 @@ import type { Role } from '../../domain/entity';
 import { recordAuditEvent, type Actor } from '../record/audit-event';
 import type { Executor, Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
-import { KeyringError, type Keyring } from '../keys/keyring';
-import { keyIdIn, keyIdOf, keyPrefix } from '../keys/encrypt';
+import { KeyringError, type Keyring } from '../keyring/keyring';
+import { keyIdIn, keyIdOf, keyPrefix } from '../keyring/encrypt';
 
 /**
  * The client id and secret by which an entity gets its access tokens.
@@ -42,11 +42,10 @@ export function isClientSecret(text: string): boolean {
 
 export async function insertClient(
   trx: Executor,
-  ring: Keyring,
   client: { clientId: string; entityId: string; clientSecret: string },
 ): Promise<void> {
   const { clientId, entityId } = client;
-  await trx.row`INSERT INTO client_credentials (client_id, entity_id, secret_hash) VALUES (${clientId}, ${entityId}, ${hashOf(ring, client)})`;
+  await trx.row`INSERT INTO client_credentials (client_id, entity_id, secret_hash) VALUES (${clientId}, ${entityId}, ${hashOf(trx.keyring, client)})`;
 }
 
 /** An unproved client id and secret. */
@@ -60,11 +59,7 @@ export interface Claim {
  * number of claims. An unknown client takes the same query, hash and comparisons as a wrong secret,
  * so the time tells nothing.
  */
-export async function authenticateClients(
-  db: Executor,
-  ring: Keyring,
-  claims: Claim[],
-): Promise<(Client | undefined)[]> {
+export async function authenticateClients(db: Executor, claims: Claim[]): Promise<(Client | undefined)[]> {
   const found = await db.rows<{
     clientId: string;
     entityId: string;
@@ -83,12 +78,12 @@ export async function authenticateClients(
   return claims.map(({ clientId, clientSecret }) => {
     const client = byId.get(clientId);
     const claimed = { clientId, clientSecret, entityId: client?.entityId ?? '' };
-    const isHashed = (stored: Buffer | null | undefined) => isHashOf(ring, claimed, stored);
+    const isHashed = (stored: Buffer | null | undefined) => isHashOf(db.keyring, claimed, stored);
     const [current, previous] = [isHashed(client?.hash), isHashed(client?.previousHash)];
     if (!client?.active || !(current || previous)) return undefined;
     const { entityId, role, providerId, tokenGeneration } = client;
     const hash = current ? client.hash : client.previousHash;
-    const olderHash = hash && keyIdOf(hash) !== ring.current ? hash : undefined;
+    const olderHash = hash && keyIdOf(hash) !== db.keyring.current ? hash : undefined;
     return { clientId, entityId, role, providerId: providerId ?? undefined, tokenGeneration, olderHash };
   });
 }
@@ -96,20 +91,19 @@ export async function authenticateClients(
 /** Hashes a valid secret with the current key, with an audit event. */
 export async function renewHash(
   trx: Transaction,
-  ring: Keyring,
   by: Actor,
   { entityId, olderHash }: Client,
   claim: Claim,
 ): Promise<void> {
   const { clientId } = claim;
   // Two calls at the same time renew the hash once.
-  const hash = hashOf(ring, { ...claim, entityId });
+  const hash = hashOf(trx.keyring, { ...claim, entityId });
   const renewed = await trx.row`UPDATE client_credentials SET
        secret_hash = CASE secret_hash WHEN ${olderHash} THEN ${hash} ELSE secret_hash END,
        previous_secret_hash = CASE previous_secret_hash WHEN ${olderHash} THEN ${hash} ELSE previous_secret_hash END
      WHERE client_id = ${clientId} AND ${olderHash} IN (secret_hash, previous_secret_hash) RETURNING client_id`;
   if (!renewed) return;
-  const after = { clientId, kid: ring.current };
+  const after = { clientId, kid: trx.keyring.current };
   await recordAuditEvent(trx, by, { action: 'client_secret.rehashed', entityId, after });
 }
 
@@ -119,10 +113,10 @@ export const SECRET_KEYS = `
     secret_hash, CASE WHEN previous_secret_until > clock_timestamp() THEN previous_secret_hash END]) AS hash
   WHERE hash IS NOT NULL`;
 
-export async function olderSecrets(db: Executor, ring: Keyring): Promise<number> {
+export async function olderSecrets(db: Executor): Promise<number> {
   const { count } = await db.oneRow<{
     count: number;
-  }>`SELECT count(*)::int AS count FROM (${raw(SECRET_KEYS)}) AS keys WHERE kid <> ${ring.current}`;
+  }>`SELECT count(*)::int AS count FROM (${raw(SECRET_KEYS)}) AS keys WHERE kid <> ${db.keyring.current}`;
   return count;
 }
 
@@ -132,7 +126,6 @@ export async function olderSecrets(db: Executor, ring: Keyring): Promise<number>
  */
 export async function rotateClientSecret(
   trx: Transaction,
-  ring: Keyring,
   by: Actor,
   entityId: string,
   { endOld }: { endOld: boolean },
@@ -145,7 +138,7 @@ export async function rotateClientSecret(
   const { clientId } = client;
   const rotated = await trx.row<{
     until: Date | null;
-  }>`UPDATE client_credentials SET secret_hash = ${hashOf(ring, { clientId, entityId, clientSecret })},
+  }>`UPDATE client_credentials SET secret_hash = ${hashOf(trx.keyring, { clientId, entityId, clientSecret })},
        previous_secret_hash = CASE WHEN NOT ${endOld}::boolean THEN secret_hash END,
        previous_secret_until = CASE WHEN NOT ${endOld}::boolean THEN clock_timestamp() + ${PREVIOUS_SECRET}::interval END
      WHERE client_id = ${clientId} RETURNING previous_secret_until AS until`;

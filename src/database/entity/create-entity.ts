@@ -3,7 +3,6 @@ import { insertClient, newClientSecret } from './client-credential';
 import type { Executor, Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { newId } from '../identifier/new-id';
-import type { Keyring } from '../keys/keyring';
 import { insertWebhookEndpoint, newWebhookSecret } from '../webhook/change-endpoint';
 
 export interface NewEntity {
@@ -39,7 +38,6 @@ export interface Entity {
 /** @returns undefined if the provider's `clientRef` is taken */
 export async function createEntity(
   trx: Transaction,
-  ring: Keyring,
   entity: NewEntity,
 ): Promise<EntityCredentials | undefined> {
   const entityId = newId(entity.type);
@@ -54,8 +52,8 @@ export async function createEntity(
     clientSecret: newClientSecret(),
     webhookSecret: newWebhookSecret(),
   };
-  await insertClient(trx, ring, credentials);
-  await insertWebhookEndpoint(trx, ring, {
+  await insertClient(trx, credentials);
+  await insertWebhookEndpoint(trx, {
     entityId,
     url: entity.webhookUrl,
     secret: credentials.webhookSecret,

@@ -1,8 +1,8 @@
 import { Failure } from '../../domain/failures';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
-import type { Keyring } from '../keys/keyring';
-import { decrypt } from '../keys/encrypt';
+import type { Keyring } from '../keyring/keyring';
+import { decrypt } from '../keyring/encrypt';
 
 /** A customer, with the fields that their own bank is told. Never shown to a merchant. */
 export interface Payer {
@@ -29,15 +29,11 @@ export function payerOf(
   return { customerId, bankId, lookupId, email };
 }
 
-export async function payersByLookupId(
-  trx: Executor,
-  keyring: Keyring,
-  lookupIds: string[],
-): Promise<Payer[]> {
+export async function payersByLookupId(trx: Executor, lookupIds: string[]): Promise<Payer[]> {
   if (lookupIds.length === 0) return [];
   const found =
     await trx.rows<EncryptedPayer>`SELECT ${raw(PAYER_COLUMNS)} FROM customers WHERE lookup_id = ANY(${lookupIds})`;
-  return found.map((payer) => payerOf(keyring, payer));
+  return found.map((payer) => payerOf(trx.keyring, payer));
 }
 
 /** A merchant, read at the moment `now` of its business time. */

@@ -10,7 +10,6 @@ import { takePrompts } from '../customer/limit-prompts';
 import { recordEvents } from '../record/event';
 import { newId, newReference } from '../identifier/new-id';
 import { announceEnds, ENDED_COLUMNS, type EndedIntent } from './end-intents';
-import type { Keyring } from '../keys/keyring';
 import { signalWaiting } from '../outbox';
 import { merchantFace, payersByLookupId, type MerchantFace, type Payer } from '../entity/read-parties';
 import { makePaymentId } from '../agreement/payment-id';
@@ -47,7 +46,6 @@ interface NewIntent {
  */
 export async function createIntents(
   trx: Executor,
-  keyring: Keyring,
   rules: BillingRules,
   merchantId: string,
   request: IntentRequest,
@@ -55,7 +53,6 @@ export async function createIntents(
 ): Promise<{ items: IntentItem[]; intents: { id: string; reference: string; bankId: string }[] }> {
   const payers = await payersByLookupId(
     trx,
-    keyring,
     request.lookupIds.map((one) => one.lookupId),
   );
   const payerOf = new Map(payers.map((payer) => [payer.lookupId, payer]));
@@ -75,7 +72,6 @@ export async function createIntents(
   const toAsk = payers.filter((payer) => !askedEnough.has(payer.customerId));
   const agreements = await openAgreements(
     trx,
-    keyring,
     merchantId,
     toAsk.map((payer) => ({ id: payer.customerId, bankId: payer.bankId })),
     request.currency,
@@ -101,8 +97,8 @@ export async function createIntents(
     },
   );
   const intents = items.filter((item): item is NewIntent => !('refused' in item));
-  await supersede(trx, keyring, intents);
-  await insertIntents(trx, keyring, rules, merchant, request, intents, workflowIdOf);
+  await supersede(trx, intents);
+  await insertIntents(trx, rules, merchant, request, intents, workflowIdOf);
   return {
     items: items.map((item) =>
       'refused' in item
@@ -114,7 +110,7 @@ export async function createIntents(
 }
 
 /** Ends the open intents of these agreements. An intent whose window has passed is declined. */
-async function supersede(trx: Executor, keyring: Keyring, intents: NewIntent[]): Promise<void> {
+async function supersede(trx: Executor, intents: NewIntent[]): Promise<void> {
   if (intents.length === 0) return;
   const ended = await trx.rows<EndedIntent>`UPDATE intents i SET
        status = CASE WHEN now < i.expires_at THEN 'superseded' ELSE 'declined' END,
@@ -123,13 +119,12 @@ async function supersede(trx: Executor, keyring: Keyring, intents: NewIntent[]):
      FROM (SELECT business_now(${intents[0]?.agreement.merchantId}) AS now) AS moment
      WHERE i.agreement_id = ANY(${intents.map((intent) => intent.agreement.id)}) AND i.status = 'pending'
      RETURNING ${raw(ENDED_COLUMNS)}`;
-  await announceEnds(trx, keyring, ended, 'merchant');
+  await announceEnds(trx, ended, 'merchant');
   await signalWaiting(trx, 'intentClosed', ended);
 }
 
 async function insertIntents(
   trx: Executor,
-  keyring: Keyring,
   rules: BillingRules,
   merchant: MerchantFace,
   request: IntentRequest,
@@ -143,7 +138,6 @@ async function insertIntents(
   const byBank = groupBy(intents, (intent) => intent.payer.bankId);
   const deliveryIds = await announce(
     trx,
-    keyring,
     [...byBank].map(([bankId, ofBank]) => ({
       entityId: bankId,
       webhookType: 'billing.intent' as const,
@@ -156,7 +150,7 @@ async function insertIntents(
         customerId: payer.customerId,
         customerEmail: payer.email,
         lookupID: payer.lookupId,
-        paymentID: makePaymentId(keyring, agreement.paymentIdKey, agreement.id, merchant.id),
+        paymentID: makePaymentId(trx.keyring, agreement.paymentIdKey, agreement.id, merchant.id),
         currency: request.currency,
         merchant: merchant.shown,
         description: request.description,

@@ -4,7 +4,6 @@ import type { Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { announceDecision, applyDecision } from '../decision/apply-decision';
 import { announceEnds, ENDED_COLUMNS, limitsOf, type EndedIntent, type SpendingLimits } from './end-intents';
-import type { Keyring } from '../keys/keyring';
 import { signalWaiting } from '../outbox';
 
 /** A customer changes an earlier decision at the bank, without being asked. */
@@ -30,7 +29,6 @@ export interface DecisionChange {
  */
 export async function changeDecision(
   trx: Transaction,
-  keyring: Keyring,
   bankId: string,
   agreementId: string,
   change: DecisionChange,
@@ -51,14 +49,14 @@ export async function changeDecision(
     }
     await refuseEarlyApproval(trx, before);
   } else {
-    await refuseOpenIntent(trx, keyring, agreementId, { decision, blocked });
+    await refuseOpenIntent(trx, agreementId, { decision, blocked });
   }
   const decided = decision !== before.decision || blocked !== before.blocked;
   const limited = daily !== before.dailyLimit || monthly !== before.monthlyLimit;
   if (!decided && !limited) return;
   const terms = { currency: before.currency, dailyLimit: daily, monthlyLimit: monthly };
-  await applyDecision(trx, keyring, agreementId, { decision, blocked, ...(limited && { terms }) }, 'bank');
-  if (decided) await announceDecision(trx, keyring, agreementId);
+  await applyDecision(trx, agreementId, { decision, blocked, ...(limited && { terms }) }, 'bank');
+  if (decided) await announceDecision(trx, agreementId);
 }
 
 /** The merchant's first intent still waits for an answer to its own terms. */
@@ -79,7 +77,6 @@ async function refuseEarlyApproval(trx: Transaction, { id, decision }: Agreement
 /** Ends the open intent, if there is one: the refusal is the bank's answer to it. */
 async function refuseOpenIntent(
   trx: Transaction,
-  keyring: Keyring,
   agreementId: string,
   { decision, blocked }: { decision: 'deny' | 'suspended'; blocked: boolean },
 ): Promise<void> {
@@ -89,6 +86,6 @@ async function refuseOpenIntent(
        block_merchant = ${blocked}, closed_at = business_now(i.merchant_id), sequence = i.sequence + 1
      WHERE i.agreement_id = ${agreementId} AND i.status = 'pending' AND business_now(i.merchant_id) < i.expires_at
      RETURNING ${raw(ENDED_COLUMNS)}`;
-  await announceEnds(trx, keyring, ended, 'bank');
+  await announceEnds(trx, ended, 'bank');
   await signalWaiting(trx, 'intentClosed', ended);
 }

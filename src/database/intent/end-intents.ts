@@ -8,7 +8,7 @@ import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { announceDecision, applyDecision } from '../decision/apply-decision';
 import { recordEvents, type AuditEvent } from '../record/event';
-import type { Keyring } from '../keys/keyring';
+import type { Keyring } from '../keyring/keyring';
 import { signalWaiting } from '../outbox';
 import { makePaymentId } from '../agreement/payment-id';
 import { announce, perBatch, type Announcement } from '../webhook/announce-webhooks';
@@ -79,7 +79,6 @@ export interface IntentAnswerResult {
  */
 export async function answerIntent(
   trx: Executor,
-  keyring: Keyring,
   bankId: string,
   given: IntentAnswer,
 ): Promise<IntentAnswerResult> {
@@ -106,10 +105,10 @@ export async function answerIntent(
     );
   }
   const ended = open ? await closeByAnswer(trx, intent.id, answer, approved, limits) : undefined;
-  if (!ended) return answerTooLate(trx, keyring, intent.id, answer, limits);
+  if (!ended) return answerTooLate(trx, intent.id, answer, limits);
 
-  await applyAnswer(trx, keyring, agreement, intent, answer, { approved, ...limits });
-  await announceEnds(trx, keyring, [ended], 'bank');
+  await applyAnswer(trx, agreement, intent, answer, { approved, ...limits });
+  await announceEnds(trx, [ended], 'bank');
   await signalWaiting(trx, 'bankAnswered', [ended]);
   return {
     intentId: ended.id,
@@ -184,12 +183,11 @@ async function closeByAnswer(
 
 async function answerTooLate(
   trx: Executor,
-  keyring: Keyring,
   intentId: string,
   answer: IntentAnswer,
   limits: Limits,
 ): Promise<IntentAnswerResult> {
-  await closeExpiredIntent(trx, keyring, intentId);
+  await closeExpiredIntent(trx, intentId);
   const ended =
     await trx.oneRow<EndedIntent>`SELECT ${raw(ENDED_COLUMNS)} FROM intents i WHERE i.id = ${intentId}`;
   if (ended.status === 'pending') throw new Error(`${intentId} is neither open nor closed`);
@@ -215,7 +213,6 @@ async function answerTooLate(
  */
 async function applyAnswer(
   trx: Executor,
-  keyring: Keyring,
   agreement: Agreement,
   asked: Asked,
   answer: IntentAnswer,
@@ -224,17 +221,17 @@ async function applyAnswer(
   const { currency, decidedBefore, grantedSince } = asked;
   const decision = answer.customerDecision;
   if (answer.blockMerchant) {
-    await applyDecision(trx, keyring, agreement.id, { decision: 'deny', blocked: true }, 'bank');
+    await applyDecision(trx, agreement.id, { decision: 'deny', blocked: true }, 'bank');
   } else if (approved) {
     const terms = { currency, dailyLimit: daily, monthlyLimit: monthly };
-    await applyDecision(trx, keyring, agreement.id, { decision, blocked: false, terms }, 'bank');
+    await applyDecision(trx, agreement.id, { decision, blocked: false, terms }, 'bank');
   } else if (decision === 'suspended' || agreement.decision === 'pending') {
-    await applyDecision(trx, keyring, agreement.id, { decision, blocked: false }, 'bank');
+    await applyDecision(trx, agreement.id, { decision, blocked: false }, 'bank');
   } else if (grantedSince && !decidedBefore.startsWith('approve') && agreement.currency === currency) {
     const before = decidedBefore === 'suspended' ? decidedBefore : decision;
     const restored = { decision: before, blocked: false, ...termsBefore(asked) };
-    await applyDecision(trx, keyring, agreement.id, restored, 'bank');
-    await announceDecision(trx, keyring, agreement.id);
+    await applyDecision(trx, agreement.id, restored, 'bank');
+    await announceDecision(trx, agreement.id);
   }
 }
 
@@ -244,7 +241,7 @@ const termsBefore = ({ currencyBefore: currency, dailyLimitBefore, monthlyLimitB
     : { terms: { currency, dailyLimit: dailyLimitBefore, monthlyLimit: monthlyLimitBefore } };
 
 /** Declines an intent whose window has passed. The second of two callers finds nothing to do. */
-export async function closeExpiredIntent(trx: Executor, keyring: Keyring, intentId: string): Promise<void> {
+export async function closeExpiredIntent(trx: Executor, intentId: string): Promise<void> {
   const agreement = await trx.row<{ id: string }>`SELECT agreement_id AS id FROM intents
      WHERE id = ${intentId} AND status = 'pending' AND business_now(merchant_id) >= expires_at`;
   if (!agreement) return;
@@ -254,13 +251,12 @@ export async function closeExpiredIntent(trx: Executor, keyring: Keyring, intent
        sequence = i.sequence + 1
      WHERE i.id = ${intentId} AND i.status = 'pending' AND business_now(i.merchant_id) >= i.expires_at
      RETURNING ${raw(ENDED_COLUMNS)}`;
-  await announceEnds(trx, keyring, ended, 'network');
+  await announceEnds(trx, ended, 'network');
 }
 
 /** Completes every end: records events, tells the merchant, and the bank if it did not answer. */
 export async function announceEnds(
   trx: Executor,
-  keyring: Keyring,
   ended: EndedIntent[],
   cause: AuditEvent['cause'],
 ): Promise<void> {
@@ -281,11 +277,10 @@ export async function announceEnds(
   const over = cause === 'bank' ? [] : ended.filter(({ status }) => status !== 'superseded');
   const undelivered = await withdraw(
     trx,
-    keyring,
     'intents',
     over.map(({ id }) => id),
   );
-  await announce(trx, keyring, endAnnouncements(keyring, ended, cause, undelivered));
+  await announce(trx, endAnnouncements(trx.keyring, ended, cause, undelivered));
 }
 
 /** @param undelivered intents that their bank was not asked for, nor will be */

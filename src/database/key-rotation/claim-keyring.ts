@@ -1,8 +1,8 @@
 import { ringWords } from '../../domain/words/service-words';
-import type { Executor, Transaction } from '../pool/connection';
-import { customPlan, raw } from '../pool/statement';
+import type { Transaction } from '../pool/connection';
+import { customPlan, raw, type Statements } from '../pool/statement';
 import { SECRET_KEYS } from '../entity/client-credential';
-import { KeyringError, type Keyring } from '../keys/keyring';
+import { KeyringError, type Keyring } from '../keyring/keyring';
 import { currentKey, openPublicJwk } from '../keys/signing-key';
 
 /**
@@ -24,7 +24,7 @@ interface EncryptionKey {
  *
  * @throws KeyringError with each key that is missing or wrong, and the remedy
  */
-export async function requireRing(db: Executor, ring: Keyring): Promise<void> {
+export async function requireRing(db: Statements, ring: Keyring): Promise<void> {
   refuse((await readKeys(db)).flatMap((key) => wrongWith(ring, key)));
 }
 
@@ -34,7 +34,7 @@ export async function requireRing(db: Executor, ring: Keyring): Promise<void> {
  *
  * @throws KeyringError as `requireRing`
  */
-export async function claimRing(db: Executor, ring: Keyring): Promise<void> {
+export async function claimRing(db: Statements, ring: Keyring): Promise<void> {
   await requireRing(db, ring);
   const claimed =
     await db.row`INSERT INTO encryption_keys (kid, check_value) VALUES (${ring.current}, ${checkValue(ring, ring.current)})
@@ -47,7 +47,7 @@ export async function claimRing(db: Executor, ring: Keyring): Promise<void> {
  *
  * @throws KeyringError if the keyring cannot decrypt the key that signs access tokens
  */
-export async function requireSigningKey(db: Executor, ring: Keyring): Promise<void> {
+export async function requireSigningKey(db: Statements, ring: Keyring): Promise<void> {
   refuse(await wrongWithSigning(db, ring));
 }
 
@@ -55,7 +55,7 @@ export async function requireSigningKey(db: Executor, ring: Keyring): Promise<vo
  * Faults of a running process's keyring, in words that follow `ASSENT_KEYS`: others may have put a
  * new key in front.
  */
-export async function ringFaults(db: Executor, ring: Keyring): Promise<string[]> {
+export async function ringFaults(db: Statements, ring: Keyring): Promise<string[]> {
   const keys = await readKeys(db);
   const wrong = keys.flatMap((key) => wrongWith(ring, key));
   if (keys.some(({ kid, encrypts }) => kid === ring.current && !encrypts)) {
@@ -82,7 +82,7 @@ export async function retireOtherKeys(trx: Transaction, current: string): Promis
        AND NOT EXISTS (SELECT FROM devices WHERE token_key = k.kid)`;
 }
 
-async function readKeys(db: Executor): Promise<EncryptionKey[]> {
+async function readKeys(db: Statements): Promise<EncryptionKey[]> {
   return db.rows<EncryptionKey>`SELECT kid, check_value, encrypts FROM encryption_keys ORDER BY kid`;
 }
 
@@ -93,7 +93,7 @@ function wrongWith(ring: Keyring, { kid, encrypts, checkValue: stored }: Encrypt
   return stored.equals(checkValue(ring, kid)) ? [] : [ringWords.keyDiffers(kid)];
 }
 
-async function wrongWithSigning(db: Executor, ring: Keyring): Promise<string[]> {
+async function wrongWithSigning(db: Statements, ring: Keyring): Promise<string[]> {
   const key = await currentKey(db, 'signing_keys');
   if (!key || openPublicJwk(ring, 'signing_keys', key)) return [];
   return [ringWords.signingKeyShut(key.kid)];

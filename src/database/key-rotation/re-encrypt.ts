@@ -4,8 +4,8 @@ import { customPlan, raw } from '../pool/statement';
 import { entriesPlace } from '../customer/migrate-customers';
 import { answerPlace } from '../call/idempotency';
 import { inSnakeCase } from '../pool/letter-case';
-import { KeyringError, type Keyring } from '../keys/keyring';
-import { keyIdIn, keyPrefix, decrypt, encrypt, type EncryptedPlace } from '../keys/encrypt';
+import { KeyringError, type Keyring } from '../keyring/keyring';
+import { keyIdIn, keyPrefix, decrypt, encrypt, type EncryptedPlace } from '../keyring/encrypt';
 import { retireOtherKeys } from './claim-keyring';
 import { SECRET_KEYS } from '../entity/client-credential';
 import { privateKeyPlace } from '../keys/signing-key';
@@ -146,7 +146,6 @@ export type ReencryptProgress = (step: {
  */
 export async function reencrypt(
   db: Database,
-  ring: Keyring,
   by: Actor,
   report: ReencryptProgress,
 ): Promise<Record<string, number>> {
@@ -155,7 +154,7 @@ export async function reencrypt(
     let total = 0;
     const place = { table: encrypted.table, number: before + 1, of: ENCRYPTED_TABLES.length };
     for (let round = 1; ; round++) {
-      const found = await reencryptTable(db, ring, encrypted, (count) =>
+      const found = await reencryptTable(db, encrypted, (count) =>
         report({ ...place, changed: total + count }),
       );
       total += found;
@@ -172,11 +171,11 @@ export async function reencrypt(
   await db.rows`UPDATE customer_batch_failures f SET account_number_index = NULL FROM customer_batches b
      WHERE b.id = f.batch_id AND b.status <> 'processing' AND f.account_number_index IS NOT NULL`;
   await db.transaction(async (trx) => {
-    await retireOtherKeys(trx, ring.current);
+    await retireOtherKeys(trx, db.keyring.current);
     await recordAuditEvent(trx, by, {
       action: 'keyring.resealed',
       entityId: null,
-      after: { kid: ring.current, changed },
+      after: { kid: db.keyring.current, changed },
     });
   });
   return changed;
@@ -185,11 +184,10 @@ export async function reencrypt(
 /** One round of a table, page by page. @returns the rows that were not under the current key */
 async function reencryptTable(
   db: Executor,
-  ring: Keyring,
   encrypted: EncryptedTable,
   report: (changed: number) => void,
 ): Promise<number> {
-  const prefix = keyPrefix(ring);
+  const prefix = keyPrefix(db.keyring);
   const columns = Object.keys(encrypted.columns);
   const indexes = Object.keys(encrypted.indexes ?? {});
   const older = columns
@@ -206,7 +204,7 @@ async function reencryptTable(
        ORDER BY ${raw(encrypted.key.join(', '))} LIMIT ${raw(PAGE)}`;
     // Columns are looked up by their names in the schema.
     const page = read.map(inSnakeCase);
-    const found = await Promise.all(page.map((one) => reencryptRow(db, ring, encrypted, one)));
+    const found = await Promise.all(page.map((one) => reencryptRow(db, encrypted, one)));
     changed += found.filter(Boolean).length;
     last = page[PAGE - 1];
     if (!last) return changed;
@@ -214,24 +212,19 @@ async function reencryptTable(
 }
 
 /** @returns whether the row was not under the current key */
-async function reencryptRow(
-  db: Executor,
-  ring: Keyring,
-  encrypted: EncryptedTable,
-  one: Row,
-): Promise<boolean> {
-  const prefix = keyPrefix(ring);
+async function reencryptRow(db: Executor, encrypted: EncryptedTable, one: Row): Promise<boolean> {
+  const prefix = keyPrefix(db.keyring);
   const fresh: Row = {};
   for (const [name, place] of Object.entries(encrypted.columns)) {
     const value = one[name];
     if (!Buffer.isBuffer(value) || value.subarray(0, prefix.length).equals(prefix)) continue;
-    fresh[name] = encrypt(ring, decrypt(ring, value, place(one)), place(one));
+    fresh[name] = encrypt(db.keyring, decrypt(db.keyring, value, place(one)), place(one));
   }
   for (const [name, { of, make }] of Object.entries(encrypted.indexes ?? {})) {
     const value = one[of];
     const place = encrypted.columns[of];
     if (!Buffer.isBuffer(value) || !place) continue;
-    const index = make(ring, decrypt(ring, value, place(one)));
+    const index = make(db.keyring, decrypt(db.keyring, value, place(one)));
     const stored = one[name];
     if (!Buffer.isBuffer(stored) || !stored.equals(index)) fresh[name] = index;
   }
@@ -258,20 +251,16 @@ export interface KeyUse {
 export type CountProgress = (step: { place: string; number: number; of: number }) => void;
 
 /** Reads every table once for each of its encrypted columns. */
-export async function keyUse(
-  db: Executor,
-  ring: Keyring,
-  report: CountProgress = () => undefined,
-): Promise<KeyUse[]> {
+export async function keyUse(db: Executor, report: CountProgress = () => undefined): Promise<KeyUse[]> {
   const uses = new Map<string, KeyUse>();
   const useOf = (kid: string): KeyUse => {
     const known = uses.get(kid);
     if (known) return known;
-    const held = ring.keys.find((one) => one.kid === kid);
+    const held = db.keyring.keys.find((one) => one.kid === kid);
     const kept = held?.full === true ? 'full' : held ? 'ids' : 'missing';
     const use: KeyUse = {
       kid,
-      ring: kid === ring.current ? 'current' : kept,
+      ring: kid === db.keyring.current ? 'current' : kept,
       encrypts: {},
       paymentIds: 0,
       deviceIds: 0,
@@ -280,7 +269,7 @@ export async function keyUse(
     uses.set(kid, use);
     return use;
   };
-  for (const { kid } of ring.keys) useOf(kid);
+  for (const { kid } of db.keyring.keys) useOf(kid);
   const encrypted = ENCRYPTED_TABLES.flatMap(({ table, columns }) =>
     Object.keys(columns).map((column) => ({ table, column })),
   );

@@ -5,7 +5,6 @@ import { ROLES, type Role } from '../../domain/entity';
 import { ownText } from '../../domain/plain-text';
 import { remember } from '../../domain/remember';
 import type { Database } from '../pool/connection';
-import type { Keyring } from './keyring';
 import { usableSigningKeys, type PublicJwk } from './signing-key';
 
 /** Issues and checks access tokens: JWTs signed with ES256, whose keys the database shares. */
@@ -56,11 +55,9 @@ interface Keys {
 
 export function createAccessTokens({
   db,
-  ring,
   config,
 }: {
   db: Database;
-  ring: Keyring;
   config: { ACCESS_TOKEN_TTL_S: number; JWT_ISSUER: string };
 }): AccessTokens {
   const ttlS = config.ACCESS_TOKEN_TTL_S;
@@ -70,7 +67,7 @@ export function createAccessTokens({
   let readAt = 0;
 
   async function read(): Promise<Keys> {
-    const usable = await usableSigningKeys(db, ring, verifyForS);
+    const usable = await usableSigningKeys(db, verifyForS);
     return {
       signer: { kid: usable[0].kid, key: usable[0].privateKey },
       verifiers: new Map(

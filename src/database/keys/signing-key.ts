@@ -2,10 +2,10 @@ import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } fr
 import { promisify } from 'node:util';
 import { recordAuditEvent, type Actor } from '../record/audit-event';
 import type { Database, Executor, Transaction } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, type Statements } from '../pool/statement';
 import { newId } from '../identifier/new-id';
-import { KeyringError, type Keyring } from './keyring';
-import { decrypt, encrypt, type EncryptedPlace } from './encrypt';
+import { KeyringError, type Keyring } from '../keyring/keyring';
+import { decrypt, encrypt, type EncryptedPlace } from '../keyring/encrypt';
 
 export type PublicJwk = {
   kty: 'EC';
@@ -42,13 +42,12 @@ const NETWORK: Actor = { actor: 'network', cause: 'network', requestId: null, re
  */
 export async function usableSigningKeys(
   db: Database,
-  ring: Keyring,
   verifyForS: number,
 ): Promise<[SigningKey & { privateKey: KeyObject }, ...SigningKey[]]> {
   const found = await readKeys(db, verifyForS);
   if (found[0]?.retired !== false) {
     await db.transaction(async (trx) => {
-      const kid = await insertKey(trx, ring, 'signing_keys');
+      const kid = await insertKey(trx, 'signing_keys');
       if (kid === undefined) return;
       await recordAuditEvent(trx, NETWORK, { action: 'signing_key.created', entityId: null, after: { kid } });
     });
@@ -57,11 +56,11 @@ export async function usableSigningKeys(
   const [current, ...retired] = found;
   if (current === undefined || current.retired) throw new Error('no signing key is in force');
   const { kid } = current;
-  const privateKey = decryptKey(ring, 'signing_keys', current);
+  const privateKey = decryptKey(db.keyring, 'signing_keys', current);
   return [
     { kid, publicJwk: publicJwkOf(kid, privateKey), privateKey },
     ...retired.flatMap((one) => {
-      const publicJwk = openPublicJwk(ring, 'signing_keys', one);
+      const publicJwk = openPublicJwk(db.keyring, 'signing_keys', one);
       return publicJwk ? [{ kid: one.kid, publicJwk }] : [];
     }),
   ];
@@ -71,13 +70,13 @@ export async function usableSigningKeys(
 export type KeyTable = 'signing_keys' | 'chain_keys';
 
 /** @returns the id of the new key */
-export async function rotateKey(db: Database, ring: Keyring, by: Actor, table: KeyTable): Promise<string> {
+export async function rotateKey(db: Database, by: Actor, table: KeyTable): Promise<string> {
   return db.transaction(async (trx) => {
     await lockKeys(trx, table);
     const retired = await trx.row<{
       kid: string;
     }>`UPDATE ${raw(table)} SET retired_at = clock_timestamp() WHERE retired_at IS NULL RETURNING kid`;
-    const kid = await insertKey(trx, ring, table);
+    const kid = await insertKey(trx, table);
     if (kid === undefined) throw new Error(`the current key of ${table} was not retired`);
     await recordAuditEvent(trx, by, {
       action: table === 'chain_keys' ? 'chain_key.rotated' : 'signing_key.rotated',
@@ -100,12 +99,7 @@ async function lockKeys(trx: Transaction, table: KeyTable): Promise<void> {
  *
  * @returns the id of the current key; undefined for an unknown key
  */
-export async function revokeSigningKey(
-  db: Database,
-  ring: Keyring,
-  by: Actor,
-  kid: string,
-): Promise<string | undefined> {
+export async function revokeSigningKey(db: Database, by: Actor, kid: string): Promise<string | undefined> {
   return db.transaction(async (trx) => {
     await lockKeys(trx, 'signing_keys');
     const revoked =
@@ -113,7 +107,7 @@ export async function revokeSigningKey(
        WHERE kid = ${kid} AND revoked_at IS NULL RETURNING kid`;
     const known = revoked ?? (await trx.row`SELECT kid FROM signing_keys WHERE kid = ${kid}`);
     if (!known) return undefined;
-    await insertKey(trx, ring, 'signing_keys');
+    await insertKey(trx, 'signing_keys');
     const current = await currentKey(trx, 'signing_keys');
     await recordAuditEvent(trx, by, {
       action: 'signing_key.revoked',
@@ -139,19 +133,19 @@ export interface StoredKey {
   encrypted: Buffer;
 }
 
-export function currentKey(db: Executor, table: KeyTable): Promise<StoredKey | undefined> {
+export function currentKey(db: Statements, table: KeyTable): Promise<StoredKey | undefined> {
   return db.row<StoredKey>`SELECT kid, private_key_encrypted AS encrypted FROM ${raw(table)} WHERE retired_at IS NULL`;
 }
 
 /** @returns undefined if there is a current key already */
-export async function insertKey(trx: Executor, ring: Keyring, table: KeyTable): Promise<string | undefined> {
+export async function insertKey(trx: Executor, table: KeyTable): Promise<string | undefined> {
   const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' });
   // A fixed alphabet, so that the key id of a token's header is checked before it is looked up.
   const kid = newId('signingKey');
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   const inserted = await trx.row<{
     kid: string;
-  }>`INSERT INTO ${raw(table)} (kid, private_key_encrypted) VALUES (${kid}, ${encrypt(ring, pem, privateKeyPlace(table, kid))})
+  }>`INSERT INTO ${raw(table)} (kid, private_key_encrypted) VALUES (${kid}, ${encrypt(trx.keyring, pem, privateKeyPlace(table, kid))})
      ON CONFLICT ((true)) WHERE retired_at IS NULL DO NOTHING RETURNING kid`;
   return inserted?.kid;
 }

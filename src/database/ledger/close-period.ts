@@ -33,15 +33,10 @@ const EARLIER_OPEN = `
  * @throws OperatorError (the month is not over, an earlier month is open, or a transaction that
  *   read its clock in the month has not committed)
  */
-export async function closePeriod(
-  trx: Transaction,
-  by: Actor,
-  timeZone: string,
-  month: string,
-): Promise<boolean> {
+export async function closePeriod(trx: Transaction, by: Actor, month: string): Promise<boolean> {
   await trx.rows`${raw(LOCK_PERIODS)}`;
   const closed = await trx.row<{ reopenings: number }>`INSERT INTO ledger_periods AS p (month)
-     SELECT ${month}::date WHERE NOT may_settle_before(${raw(END_OF_MONTH, { month, timeZone })}, NULL) AND (${raw(EARLIER_OPEN, { month })}) IS NULL
+     SELECT ${month}::date WHERE NOT may_settle_before(${raw(END_OF_MONTH, { month, timeZone: trx.timeZone })}, NULL) AND (${raw(EARLIER_OPEN, { month })}) IS NULL
      ON CONFLICT (month) DO UPDATE SET state = 'closed' WHERE p.state = 'reopened' RETURNING reopenings`;
   if (closed) {
     await recordAuditEvent(trx, by, {
@@ -51,17 +46,17 @@ export async function closePeriod(
     });
     return true;
   }
-  await refuseUnlessClosed(trx, timeZone, month);
+  await refuseUnlessClosed(trx, month);
   return false;
 }
 
-async function refuseUnlessClosed(trx: Transaction, timeZone: string, month: string): Promise<void> {
+async function refuseUnlessClosed(trx: Transaction, month: string): Promise<void> {
   const found = await trx.oneRow<{
     state: string | null;
     over: boolean;
     earlier: string | null;
   }>`SELECT (SELECT state FROM ledger_periods WHERE month = ${month}) AS state,
-       clock_timestamp() >= ${raw(END_OF_MONTH, { month, timeZone })} AS over, (${raw(EARLIER_OPEN, { month })})::text AS earlier`;
+       clock_timestamp() >= ${raw(END_OF_MONTH, { month, timeZone: trx.timeZone })} AS over, (${raw(EARLIER_OPEN, { month })})::text AS earlier`;
   if (found.state === 'closed') return;
   if (!found.over) throw new OperatorError(`${nameOf(month)} is not over: close it later.`);
   if (found.earlier) {

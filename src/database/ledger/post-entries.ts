@@ -12,18 +12,16 @@ export const FIRST_ID = '-9223372036854775808';
  * No other transaction waits for this one: it touches no row that others post to. The database
  * refuses postings that do not balance and every change of an entry. An entry of a closed day is
  * posted to today, and names its own day in `belongs_to`.
- *
- * @param timeZone of the network, in which days begin
  */
-export async function postEntries(trx: Executor, timeZone: string, entries: LedgerEntry[]): Promise<void> {
+export async function postEntries(trx: Executor, entries: LedgerEntry[]): Promise<void> {
   if (entries.length === 0) return;
   await trx.rows`WITH given AS (
        SELECT e->>'kind' AS kind, e->>'resourceId' AS resource_id, (e->>'settledAt')::timestamptz AS settled_at,
          e->>'ownerId' AS owner_id, e->'postings' AS postings, e->'booking' AS booking
        FROM jsonb_array_elements(${jsonOf(entries)}::jsonb) AS e),
      booked AS (
-       SELECT given.*, (settled_at AT TIME ZONE ${timeZone})::date AS own_day,
-         ledger_booking_day(owner_id, settled_at, ${timeZone}) AS day
+       SELECT given.*, (settled_at AT TIME ZONE ${trx.timeZone})::date AS own_day,
+         ledger_booking_day(owner_id, settled_at, ${trx.timeZone}) AS day
        FROM given),
      made AS (
        INSERT INTO ledger_entries (kind, resource_id, settled_at, settlement_day, commit_id, belongs_to)

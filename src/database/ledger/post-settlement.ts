@@ -8,14 +8,13 @@ import { postEntries } from './post-entries';
 /** Only a `successful` charge has an entry. */
 export async function postCharge(
   trx: Executor,
-  timeZone: string,
   charge: Payment & { id: string; status: string; closedAt: Date | null; bankTransactionId: string | null },
 ): Promise<void> {
   const { id, status, closedAt, bankTransactionId: identifier } = charge;
   if (status !== 'successful') return;
   const what = { resourceId: id, settledAt: closedAt ?? new Date(Number.NaN) };
   const entry = entryOf('charge', what, charge, { identifier, billingRequestId: id });
-  await postEntries(trx, timeZone, [entry]);
+  await postEntries(trx, [entry]);
 }
 
 /** A part of a successful charge, or all of it, that is reversed or written off. */
@@ -36,7 +35,6 @@ interface Undone {
  */
 export async function postReversal(
   trx: Executor,
-  timeZone: string,
   /** The bank's id for the reversal; null where it named none. */
   reversal: Undone & { bankTransactionId?: string | null },
 ): Promise<void> {
@@ -45,7 +43,6 @@ export async function postReversal(
   const writtenOff = borne < amount ? borne : amount;
   const { merchantId } = await postUndone(
     trx,
-    timeZone,
     'reversal',
     reversal,
     { identifier, billingRequestId },
@@ -55,13 +52,12 @@ export async function postReversal(
 }
 
 /** Writes off the customer's bank's debt for a charge: the payee keeps the money. */
-export async function postWriteOff(trx: Executor, timeZone: string, writeOff: Undone): Promise<void> {
-  await postUndone(trx, timeZone, 'write_off', writeOff);
+export async function postWriteOff(trx: Executor, writeOff: Undone): Promise<void> {
+  await postUndone(trx, 'write_off', writeOff);
 }
 
 async function postUndone(
   trx: Executor,
-  timeZone: string,
   kind: LedgerEntry['kind'],
   { resourceId, billingRequestId, amount, at }: Undone,
   booked?: BookedBy,
@@ -72,7 +68,7 @@ async function postUndone(
   if (!charge) throw new Error(`${billingRequestId} has not succeeded, so no part of it can be reversed`);
   const paid = { ...charge, amount };
   const what = { resourceId, settledAt: at };
-  await postEntries(trx, timeZone, [entryOf(kind, what, paid, booked, writtenOff)]);
+  await postEntries(trx, [entryOf(kind, what, paid, booked, writtenOff)]);
   return paid;
 }
 

@@ -97,12 +97,12 @@ const OF_THE_NEXT = `e.settlement_day = :date AND e.id > :after::bigint AND e.id
  */
 export async function readNetworkPositions(
   db: Database,
-  { timeZone, date, currency }: NetworkDay,
+  { date, currency }: NetworkDay,
   atMost: number,
   beat: (entries: number) => void = () => undefined,
   entriesAtOnce = ENTRIES_AT_ONCE,
 ) {
-  return readInOneSnapshot(db, timeZone, date, null, async (trx, { final }) => {
+  return readInOneSnapshot(db, date, null, async (trx, { final }) => {
     const sums = new Map<string, NetworkPosition>();
     let entries = 0;
     for (let after = FIRST_ID; ;) {

@@ -74,13 +74,8 @@ export interface Finality {
  * A merchant's own clock decides for a merchant. Banks, providers and the network (null) go by real
  * time too, since a new merchant may start at it.
  */
-export function readFinality(
-  db: Executor,
-  timeZone: string,
-  date: string,
-  party: Party | null,
-): Promise<Finality> {
-  return db.oneRow<Finality>`SELECT NOT may_settle_before(${raw(END_OF_DAY, { date, timeZone })}, ${party?.role === 'merchant' ? party.entityId : null}) AND NOT EXISTS (
+export function readFinality(db: Executor, date: string, party: Party | null): Promise<Finality> {
+  return db.oneRow<Finality>`SELECT NOT may_settle_before(${raw(END_OF_DAY, { date, timeZone: db.timeZone })}, ${party?.role === 'merchant' ? party.entityId : null}) AND NOT EXISTS (
          SELECT FROM ledger_periods r WHERE r.month <= of_day.month AND r.state = 'reopened') AS final,
        coalesce(p.reopenings, 0) AS edition
      FROM (SELECT date_trunc('month', ${date}::date)::date AS month) AS of_day LEFT JOIN ledger_periods p USING (month)`;
@@ -89,17 +84,16 @@ export function readFinality(
 /** @param party for whom; null for the network */
 export async function readInOneSnapshot<Read>(
   db: Database,
-  timeZone: string,
   date: string,
   party: Party | null,
   read: (trx: Transaction, finality: Finality) => Promise<Read>,
 ): Promise<Read> {
   // Finality is asked first, so that no entry can be posted between it and the read.
-  const asked = await readFinality(db, timeZone, date, party);
+  const asked = await readFinality(db, date, party);
   return db.transaction(async (trx) => {
     await trx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
     // The month may have been reopened since, and the snapshot may hold a correction.
-    const seen = await readFinality(trx, timeZone, date, party);
+    const seen = await readFinality(trx, date, party);
     const final = asked.final && seen.final && seen.edition === asked.edition;
     return read(trx, { ...seen, final });
   });
@@ -116,7 +110,7 @@ export async function hasSettledIn(
   );
 }
 
-export async function readTotals(db: Executor, timeZone: string, of: StatementOf): Promise<StatementTotals> {
+export async function readTotals(db: Executor, of: StatementOf): Promise<StatementTotals> {
   const { party, date, currency } = of;
   const found = await customPlan(db).rows<{
     what: string;
@@ -142,20 +136,19 @@ export async function readTotals(db: Executor, timeZone: string, of: StatementOf
     ...(Object.fromEntries(moved) as unknown as Movements),
     openingBalance: BigInt(named.get('before')?.balance ?? 0),
     closingBalance: found.reduce((sum, { balance }) => sum + BigInt(balance), 0n),
-    exceptionsOpen: await openExceptions(db, timeZone, of),
+    exceptionsOpen: await openExceptions(db, of),
   };
 }
 
 async function openExceptions(
   db: Executor,
-  timeZone: string,
   { party: { entityId, role }, date, currency }: StatementOf,
 ): Promise<number> {
   const { count } = await customPlan(db).oneRow<{
     count: number;
   }>`SELECT count(*)::int AS count FROM reconciliation_exceptions
-     WHERE (${raw(SIDES[role].join(' OR '), { entityId })}) AND currency = ${currency} AND opened_at < ${raw(END_OF_DAY, { date, timeZone })}
-       AND (resolved_at IS NULL OR resolved_at >= ${raw(END_OF_DAY, { date, timeZone })})`;
+     WHERE (${raw(SIDES[role].join(' OR '), { entityId })}) AND currency = ${currency} AND opened_at < ${raw(END_OF_DAY, { date, timeZone: db.timeZone })}
+       AND (resolved_at IS NULL OR resolved_at >= ${raw(END_OF_DAY, { date, timeZone: db.timeZone })})`;
   return count;
 }
 

@@ -3,6 +3,7 @@ import { v7 as newUuid } from 'uuid';
 import { Pool, types, type ClientBase, type PoolClient, type QueryConfig } from 'pg';
 import { remember } from '../../domain/remember';
 import { CommitLost, DatabaseSilent, isUnavailable } from './availability';
+import type { Keyring } from '../keyring/keyring';
 import { STATEMENTS, type Statements } from './statement';
 import { createWaking } from './wake-relays';
 
@@ -10,8 +11,15 @@ import { createWaking } from './wake-relays';
 types.setTypeParser(types.builtins.INT8, (text) => BigInt(text));
 // NUMERIC stays text and is never turned into a float.
 
+/** Facts of the installation. */
+export interface EngineFacts {
+  readonly keyring: Keyring;
+  /** IANA zone of the network, in which days begin. */
+  readonly timeZone: string;
+}
+
 /** Runs statements, alone or inside a transaction, as the caller decides. */
-export interface Executor extends Statements {
+export interface Executor extends Statements, EngineFacts {
   /** Id of the API call, which its events carry. */
   readonly requestId?: string | undefined;
   /** Of a transaction: a UUID that its events, webhooks and ledger entries share. */
@@ -77,23 +85,28 @@ const ACQUIRE_TIMEOUT_MS = 4_000;
 /** An idle connection costs Postgres some megabytes; those of a burst are closed again. */
 const IDLE_TIMEOUT_MS = 30_000;
 
+interface PoolOptions {
+  /** Checks each new connection before it is used; an error closes the connection. */
+  onConnect?: (connection: ClientBase) => Promise<void>;
+  /** Longest wait for a statement. */
+  answerWithinMs?: number | undefined;
+  /** The role that the login takes: `assent_app` if left out, `none` for the login itself. */
+  role?: 'none';
+  /** As of `Executor`; left out without tracing. */
+  traceparent?: Executor['traceparent'];
+}
+
 /**
  * Opens the pool of the API and the worker, with the role `assent_app`, whatever the URL's login.
  *
  * @param poolSize most connections held at once; 4 to 8 serve a process, more only queue inside
  *   Postgres
- * @param onConnect checks each new connection before it is used; an error closes the connection
- * @param answerWithinMs longest wait for a statement
- * @param role that the login takes; `none` for the login itself
- * @param traceparent as of `Executor`; left out without tracing
  */
 export function openDatabase(
   url: string,
   poolSize: number,
-  onConnect?: (connection: ClientBase) => Promise<void>,
-  answerWithinMs = ANSWER_WITHIN_MS,
-  role = APP_ROLE,
-  traceparent?: Executor['traceparent'],
+  { keyring, timeZone }: EngineFacts,
+  { onConnect, answerWithinMs = ANSWER_WITHIN_MS, role, traceparent }: PoolOptions = {},
 ): PooledDatabase {
   const pool = new Pool({
     connectionString: url,
@@ -105,7 +118,7 @@ export function openDatabase(
     // Compiling a long statement takes longer than any run of it.
     // By default Postgres plans many prepared statements again for each run. That costs more than
     // the run: a third of the work for a charge.
-    options: `-c role=${role} -c search_path=public -c timezone=UTC -c jit=off -c plan_cache_mode=force_generic_plan`,
+    options: `-c role=${role ?? APP_ROLE} -c search_path=public -c timezone=UTC -c jit=off -c plan_cache_mode=force_generic_plan`,
     max: poolSize,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     // Statements of a transaction that do not read each other's effects share a round trip.
@@ -163,6 +176,8 @@ export function openDatabase(
   const wakeRelays = createWaking((text) => outside(() => using(Infinity).query(text)));
   const using = (deadline: number, requestId?: string): Database => ({
     ...STATEMENTS,
+    keyring,
+    timeZone,
     requestId,
     traceparent,
     wakeRelays,
@@ -186,6 +201,8 @@ export function openDatabase(
       let failed: unknown;
       const trx: Transaction = {
         ...STATEMENTS,
+        keyring,
+        timeZone,
         isTransaction: true,
         commitId: newUuid(),
         requestId,
@@ -241,7 +258,7 @@ export function openDatabase(
 /** A new connection answers at once; a check must not wait for a server that hangs. */
 const NEW_ANSWERS_WITHIN_MS = 4_000;
 
-export function executorOf(connection: ClientBase): Executor {
+export function statementsOf(connection: ClientBase): Statements {
   return {
     ...STATEMENTS,
     query: (text, values = []) =>

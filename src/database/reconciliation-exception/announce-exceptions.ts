@@ -2,7 +2,6 @@ import { groupBy } from '../../domain/group';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { recordEvents, type AuditEvent } from '../record/event';
-import type { Keyring } from '../keys/keyring';
 import { announce } from '../webhook/announce-webhooks';
 import { EXCEPTION_COLUMNS, shownTo, type ExceptionRecord } from './list-exceptions';
 
@@ -19,7 +18,6 @@ const ANNOUNCED_AT_ONCE = 100;
 /** @param workflowId of the workflow that makes the first attempts, if any does */
 export async function announceExceptions(
   trx: Executor,
-  keyring: Keyring,
   type: 'exception.opened' | 'exception.resolved',
   cause: AuditEvent['cause'],
   changed: ChangedException[],
@@ -31,7 +29,7 @@ export async function announceExceptions(
   );
   const ids = changed.map(({ id }) => id).toSorted();
   for (let from = 0; from < ids.length; from += ANNOUNCED_AT_ONCE) {
-    await announcePage(trx, keyring, type, ids.slice(from, from + ANNOUNCED_AT_ONCE), workflowId);
+    await announcePage(trx, type, ids.slice(from, from + ANNOUNCED_AT_ONCE), workflowId);
   }
 }
 
@@ -41,7 +39,6 @@ export async function announceExceptions(
  */
 async function announcePage(
   trx: Executor,
-  keyring: Keyring,
   webhookType: 'exception.opened' | 'exception.resolved',
   ids: string[],
   workflowId: string | undefined,
@@ -53,7 +50,6 @@ async function announcePage(
     .flatMap((exception) => sidesOf(exception).map((entityId) => ({ entityId, exception })));
   await announce(
     trx,
-    keyring,
     [...groupBy(perSide, ({ entityId }) => entityId)].map(([entityId, own]) => ({
       entityId,
       webhookType,

@@ -2,7 +2,6 @@ import type { ExceptionKind, Resolution } from '../../domain/books/reconciliatio
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
 import type { AuditEvent } from '../record/event';
-import type { Keyring } from '../keys/keyring';
 import { announceExceptions } from './announce-exceptions';
 import { openUndelivered } from './open-exceptions';
 
@@ -27,7 +26,6 @@ interface Effect {
 /** @returns the time of each end; an exception that had ended before has none */
 export async function endExceptions(
   trx: Executor,
-  keyring: Keyring,
   { cause, note }: { cause: AuditEvent['cause']; note: string | null },
   exceptionIds: string[],
   finding: Finding,
@@ -45,8 +43,8 @@ export async function endExceptions(
        operator_note = CASE ${cause} WHEN 'operator' THEN coalesce(${note}, operator_note) ELSE operator_note END
      WHERE id = ANY(${exceptionIds}) AND state <> 'resolved' RETURNING id, kind, sequence, resolved_at AS at`;
   const resolved = ended.map(({ kind, ...one }) => ({ ...one, details: { kind, ...finding } }));
-  await announceExceptions(trx, keyring, 'exception.resolved', cause, resolved);
-  if (!undoes) await tellAgain(trx, keyring, exceptionIds);
+  await announceExceptions(trx, 'exception.resolved', cause, resolved);
+  if (!undoes) await tellAgain(trx, exceptionIds);
   return ended;
 }
 
@@ -61,7 +59,7 @@ const BOOKINGS = `(
  * exception, so a fault met meanwhile opened none. The bank's next file reports again each booking
  * that no file has; an overdue credit gets an exception of its own.
  */
-async function tellAgain(trx: Executor, keyring: Keyring, exceptionIds: string[]): Promise<void> {
+async function tellAgain(trx: Executor, exceptionIds: string[]): Promise<void> {
   await trx.rows`UPDATE expected_bookings e SET told_in = NULL
      FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
        LEFT JOIN refunds r ON r.id = x.refund_id, LATERAL ${raw(BOOKINGS)} AS i
@@ -74,7 +72,7 @@ async function tellAgain(trx: Executor, keyring: Keyring, exceptionIds: string[]
      WHERE x.id = ANY(${exceptionIds}) AND b.credit_overdue AND NOT b.credit_settled AND NOT EXISTS (
        SELECT FROM reconciliation_exceptions o WHERE o.billing_request_id = b.id AND o.kind = 'credit_undelivered')`;
   const ids = overdue.map(({ billingRequestId }) => billingRequestId);
-  await openUndelivered(trx, keyring, ids);
+  await openUndelivered(trx, ids);
 }
 
 /** SQL: whether an exception `x` has no answers in doubt but those of its own kind. */
@@ -84,7 +82,6 @@ export const IS_ALL_SAID = `(x.state <> 'resolved' AND NOT EXISTS (
 /** Ends exceptions of charges, or of one refund, that a later event explains in full. */
 export async function endExplained(
   trx: Executor,
-  keyring: Keyring,
   cause: 'bank' | 'network',
   explained: {
     kind: ExceptionKind;
@@ -100,15 +97,14 @@ export async function endExplained(
   const ids = found.map(({ id }) => id);
   // Each charge that settles passes here, and hardly any has an exception.
   if (ids.length === 0) return;
-  await endExceptions(trx, keyring, { cause, note: null }, ids, { resolution, bankTransactionId: null });
+  await endExceptions(trx, { cause, note: null }, ids, { resolution, bankTransactionId: null });
 }
 
 export async function endDuplicates(
   trx: Executor,
-  keyring: Keyring,
   { billingRequestId, refundId }: { billingRequestId: string; refundId: string | null },
 ): Promise<void> {
-  await endExplained(trx, keyring, 'network', {
+  await endExplained(trx, 'network', {
     kind: 'duplicate_transaction_id',
     resolution: 'no_difference',
     billingRequestIds: [billingRequestId],
@@ -117,14 +113,10 @@ export async function endDuplicates(
 }
 
 /** Ends an exception that the bank's next file explains. Locks the charge. */
-export async function endMatchedException(
-  trx: Executor,
-  keyring: Keyring,
-  exceptionId: string,
-): Promise<void> {
+export async function endMatchedException(trx: Executor, exceptionId: string): Promise<void> {
   await lockChargeOfException(trx, { exceptionId, bankId: null });
   const finding = { resolution: 'no_difference', bankTransactionId: null } as const;
-  await endExceptions(trx, keyring, { cause: 'network', note: null }, [exceptionId], finding);
+  await endExceptions(trx, { cause: 'network', note: null }, [exceptionId], finding);
 }
 
 /**

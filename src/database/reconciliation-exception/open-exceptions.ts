@@ -6,7 +6,6 @@ import { raw } from '../pool/statement';
 import { recordEvents, type AuditEvent } from '../record/event';
 import { newId } from '../identifier/new-id';
 import { recordsOf } from '../pool/json';
-import type { Keyring } from '../keys/keyring';
 import { announceExceptions, type ChangedException } from './announce-exceptions';
 
 /**
@@ -47,37 +46,32 @@ const ANSWERS_MAX = 100;
  */
 export async function openExceptions(
   trx: Executor,
-  keyring: Keyring,
   cause: AuditEvent['cause'],
   exceptions: NewException[],
   workflowId?: string,
 ): Promise<Map<number, string>> {
   const given = exceptions.map((one) => ({ ...one, id: newId('exception') }));
   const opened = await insertExceptions(trx, given);
-  await announceExceptions(trx, keyring, 'exception.opened', cause, opened, workflowId);
+  await announceExceptions(trx, 'exception.opened', cause, opened, workflowId);
   const ids = new Set(opened.map(({ id }) => id));
   return new Map(given.flatMap(({ id }, n) => (ids.has(id) ? [[n, id] as const] : [])));
 }
 
-export async function openUndelivered(trx: Executor, keyring: Keyring, ids: string[]): Promise<void> {
+export async function openUndelivered(trx: Executor, ids: string[]): Promise<void> {
   const undelivered = { kind: 'credit_undelivered', refundId: null } as const;
   const exceptions = ids.map((billingRequestId) => ({ ...undelivered, billingRequestId }));
-  await openExceptions(trx, keyring, 'network', exceptions);
+  await openExceptions(trx, 'network', exceptions);
 }
 
 /** Adds an answer to the exception of its charge or refund, which it opens if need be. */
-export async function takeAnswerInDoubt(
-  trx: Executor,
-  keyring: Keyring,
-  answer: AnswerInDoubt,
-): Promise<void> {
+export async function takeAnswerInDoubt(trx: Executor, answer: AnswerInDoubt): Promise<void> {
   const [opened] = await insertExceptions(trx, [{ ...answer, id: newId('exception') }]);
   const { kind, says, bankTransactionId, reason } = answer;
   const said = { kind, outcome: says, bankTransactionId, reason: reason && reasonForAudit(reason) };
   const added = await addAnswer(trx, answer, opened !== undefined);
   if (opened) {
     const details = { ...opened.details, ...said };
-    await announceExceptions(trx, keyring, 'exception.opened', 'bank', [{ ...opened, details }]);
+    await announceExceptions(trx, 'exception.opened', 'bank', [{ ...opened, details }]);
   } else if (added) {
     const { id: resourceId, ...more } = added;
     const type = 'exception.updated';

@@ -37,7 +37,7 @@ export async function chargeBilling(turn: Turn): Promise<void> {
 }
 
 async function charge(turn: Turn, { n, attempt }: StepNamed<'charge'>): Promise<void> {
-  const { trx, keyring, rules, schedule, agreement, open, facts } = turn;
+  const { trx, rules, schedule, agreement, open, facts } = turn;
   const { id, currency, now } = schedule;
   const { amount, description } = (attempt > 1 && open) || schedule;
   const dueAt = facts.next && new Date(facts.next.dueAt);
@@ -46,7 +46,7 @@ async function charge(turn: Turn, { n, attempt }: StepNamed<'charge'>): Promise<
       ? trx.rows`INSERT INTO billings (schedule_id, n, due_at, status, attempts, first_attempt_at)
            VALUES (${id}, ${n}, ${dueAt}, 'pending', 1, ${now})`
       : moveBilling(turn, n, 'pending', { attempt });
-  const charged = openScheduledCharge(trx, keyring, rules, agreement, {
+  const charged = openScheduledCharge(trx, rules, agreement, {
     scheduleId: id,
     n,
     attempt,
@@ -73,13 +73,13 @@ async function charge(turn: Turn, { n, attempt }: StepNamed<'charge'>): Promise<
  * last billing.
  */
 export async function settleBilling(turn: Turn): Promise<void> {
-  const { trx, keyring, schedule } = turn;
+  const { trx, schedule } = turn;
   for (;;) {
     const step = nextStep(turn.facts);
     const { open } = turn;
     switch (step.do) {
       case 'expire':
-        if (open) await closeExpiredRequests(trx, keyring, [open.billingRequestId]);
+        if (open) await closeExpiredRequests(trx, [open.billingRequestId]);
         await lookAgain(turn);
         break;
       case 'succeed':

@@ -6,7 +6,7 @@ import type { Agreement } from '../agreement/agreement';
 import type { Database, Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { recordEvents, type AuditEvent } from '../record/event';
-import type { Keyring } from '../keys/keyring';
+import type { Keyring } from '../keyring/keyring';
 import { announce, type Announcement } from '../webhook/announce-webhooks';
 import { announceStatus } from '../schedule/announce-schedules';
 import { readBillingsSeen, type BillingInHand, type BillingsSeen } from './read-billings';
@@ -61,20 +61,19 @@ export interface TurnTaken {
  */
 export async function takeTurn(
   db: Database,
-  keyring: Keyring,
   rules: BillingRules & RecurringRules,
   scheduleId: string,
   reportedUntil: number,
   act: (turn: Turn) => Promise<void> | void,
 ): Promise<TurnTaken> {
   return db.transaction(async (trx) => {
-    const { schedule: before, agreement } = await lockAlignedSchedule(trx, keyring, scheduleId);
+    const { schedule: before, agreement } = await lockAlignedSchedule(trx, scheduleId);
     const unreported = await unreportedEvents(trx, before, reportedUntil);
     const schedule = { ...before };
     const seen = await readBillingsSeen(trx, schedule, rules);
     const turn: Turn = {
       trx,
-      keyring,
+      keyring: db.keyring,
       rules,
       agreement,
       schedule,
@@ -122,7 +121,7 @@ export function deriveFacts(turn: Turn): void {
 
 /** Writes the schedule's new state, and announces it. */
 async function endTurn(turn: Turn, before: ScheduleRow): Promise<Omit<TurnTaken, 'unreported'>> {
-  const { trx, keyring, rules, open, events, webhooks, cause } = turn;
+  const { trx, rules, open, events, webhooks, cause } = turn;
   const status = statusOf({
     ended: hasEnded(turn.schedule.status) ? turn.schedule.status : null,
     suspended: turn.schedule.status === 'suspended',
@@ -143,7 +142,7 @@ async function endTurn(turn: Turn, before: ScheduleRow): Promise<Omit<TurnTaken,
   const [delayMs] = await Promise.all([
     placeOf(trx, before, schedule, rules),
     recordEvents(trx, events),
-    announce(trx, keyring, webhooks),
+    announce(trx, webhooks),
   ]);
   const actsAt = step.do === 'nothing' ? null : new Date(step.do === 'wait' ? step.until : facts.now);
   await save(trx, { ...schedule, actsAt, waiting, delayMs });
@@ -151,7 +150,7 @@ async function endTurn(turn: Turn, before: ScheduleRow): Promise<Omit<TurnTaken,
   if (moved) {
     const event = `schedule.${status}`;
     said.push({ type: event, cause, details: {} });
-    await announceStatus(trx, keyring, [{ ...schedule, event, previousStatus: before.status }], cause);
+    await announceStatus(trx, [{ ...schedule, event, previousStatus: before.status }], cause);
   }
   return {
     schedule,

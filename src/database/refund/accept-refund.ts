@@ -9,7 +9,6 @@ import { type Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { moneyFacts, recordEvents } from '../record/event';
 import { newId, newReference } from '../identifier/new-id';
-import type { Keyring } from '../keys/keyring';
 import { allOf, listPage, literal, type Listed, type Page } from '../query/list-page';
 import { merchantFace } from '../entity/read-parties';
 import { HELD_OF_CHARGE } from '../reconciliation-exception/held-amount';
@@ -67,8 +66,6 @@ interface Charge {
  */
 export async function initiateRefund(
   trx: Executor,
-  keyring: Keyring,
-  timeZone: string,
   merchantId: string,
   wish: {
     reference: string;
@@ -81,7 +78,7 @@ export async function initiateRefund(
   const amount = await takePart(trx, charge, wish.amount);
   const merchant = await merchantFace(trx, merchantId);
   const refundId = newId('refund');
-  const expectedBy = addBusinessDays(merchant.now, EXPECTED_WITHIN, charge.country, timeZone);
+  const expectedBy = addBusinessDays(merchant.now, EXPECTED_WITHIN, charge.country, trx.timeZone);
   const refund =
     await trx.oneRow<RefundRecord>`INSERT INTO refunds (id, transaction_id, reference, billing_request_id, merchant_id, customer_id, bank_id,
        amount, currency, reason, metadata, expected_by, acts_at, created_at)
@@ -99,7 +96,7 @@ export async function initiateRefund(
       at: merchant.now,
     },
   ]);
-  await askForRefund(trx, keyring, refund, workflowIds.refund(refundId));
+  await askForRefund(trx, refund, workflowIds.refund(refundId));
   return refund;
 }
 
@@ -154,19 +151,14 @@ function whyNot({ status, untaken }: Charge, wished = 1n): Failure {
   return new Failure('held_by_exception', message, { data });
 }
 
-export async function askForRefund(
-  trx: Executor,
-  keyring: Keyring,
-  refund: RefundRecord,
-  workflowId: string,
-): Promise<void> {
+export async function askForRefund(trx: Executor, refund: RefundRecord, workflowId: string): Promise<void> {
   const merchant = await merchantFace(trx, refund.merchantId);
   const debit = await trx.oneRow<{
     lookupId: string;
     bankTransactionId: string;
   }>`SELECT lookup_id, bank_transaction_id
      FROM billing_requests WHERE id = ${refund.billingRequestId}`;
-  const [deliveryId] = await announce(trx, keyring, [
+  const [deliveryId] = await announce(trx, [
     {
       entityId: refund.bankId,
       webhookType: 'refund.request',

@@ -8,7 +8,6 @@ import type { Executor, Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { moneyFacts, recordEvents, type AuditEvent } from '../record/event';
 import { newId, newReference } from '../identifier/new-id';
-import type { Keyring } from '../keys/keyring';
 import { postEntries } from '../ledger/post-entries';
 import { settleFreedPart } from '../reversal/reverse-charge';
 import { announce } from '../webhook/announce-webhooks';
@@ -20,11 +19,8 @@ import { REFUND_COLUMNS, type RefundRecord } from './accept-refund';
  * be refunded again. The callers hold the charge locked.
  */
 
-/** @param timeZone of the network, for the ledger's day */
 export async function returnRefund(
   trx: Transaction,
-  keyring: Keyring,
-  timeZone: string,
   cause: AuditEvent['cause'],
   of: { exceptionId: string; refundId: string },
 ): Promise<void> {
@@ -40,7 +36,7 @@ export async function returnRefund(
   const { refundId, sequence, at } = returned;
   const paid = { ...returned, ownerId: returned.merchantId };
   const entry = entryOf('refund_return', { resourceId: transactionId, settledAt: at }, paid);
-  await postEntries(trx, timeZone, [entry]);
+  await postEntries(trx, [entry]);
   await recordEvents(trx, [
     {
       resourceId: refundId,
@@ -51,8 +47,8 @@ export async function returnRefund(
       at,
     },
   ]);
-  await freePart(trx, keyring, timeZone, cause, { ...returned, at });
-  await announceReturn(trx, keyring, returned);
+  await freePart(trx, cause, { ...returned, at });
+  await announceReturn(trx, returned);
 }
 
 /**
@@ -61,17 +57,15 @@ export async function returnRefund(
  */
 export async function freePart(
   trx: Transaction,
-  keyring: Keyring,
-  timeZone: string,
   cause: AuditEvent['cause'],
   refund: RefundRecord & { at: Date },
 ): Promise<void> {
   const { billingRequestId, amount } = refund;
   await trx.rows`UPDATE billing_requests SET refunded_amount = refunded_amount - ${amount.toString()} WHERE id = ${billingRequestId}`;
-  await settleFreedPart(trx, keyring, timeZone, cause, refund);
+  await settleFreedPart(trx, cause, refund);
 }
 
-async function announceReturn(trx: Executor, keyring: Keyring, refund: RefundRecord): Promise<void> {
+async function announceReturn(trx: Executor, refund: RefundRecord): Promise<void> {
   const { refundId, reference, originalReference, amount, currency, status, metadata } = refund;
   const receivers = [
     { entityId: refund.merchantId, sequence: refundReturnedToMerchantSequence(refund), own: { metadata } },
@@ -79,7 +73,6 @@ async function announceReturn(trx: Executor, keyring: Keyring, refund: RefundRec
   ];
   await announce(
     trx,
-    keyring,
     receivers.map(({ entityId, sequence, own }) => ({
       entityId,
       webhookType: 'refund.returned',

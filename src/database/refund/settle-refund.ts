@@ -14,7 +14,6 @@ import { raw } from '../pool/statement';
 import { afterS } from '../clock/moment';
 import { shownName } from '../shown-name';
 import { moneyFacts, recordEvents } from '../record/event';
-import type { Keyring } from '../keys/keyring';
 import { postEntries } from '../ledger/post-entries';
 import { signalWaiting } from '../outbox';
 import { endDuplicates } from '../reconciliation-exception/end-exceptions';
@@ -47,13 +46,10 @@ interface RefundAnswered {
  * a reconciliation exception, for money may have moved. On a returned refund only a transfer by
  * another id may have moved money; other answers are noted.
  *
- * @param timeZone of the network, for the ledger's day
  * @throws Failure not_found
  */
 export async function answerRefund(
   trx: Transaction,
-  keyring: Keyring,
-  timeZone: string,
   bankId: string,
   refundId: string,
   answer: RefundAnswer,
@@ -64,10 +60,10 @@ export async function answerRefund(
      WHERE r.id = ${refundId} AND r.bank_id = ${bankId} FOR UPDATE OF b`;
   if (!asked) throw new Failure('not_found', 'There is no such refund.');
   const ended = await end(trx, refundId, answer);
-  if (!ended) return answerRefused(trx, keyring, refundId, answer);
+  if (!ended) return answerRefused(trx, refundId, answer);
   const at = ended.closedAt ?? new Date(Number.NaN);
   if (ended.status === 'rejected') {
-    await freePart(trx, keyring, timeZone, 'bank', { ...ended, at });
+    await freePart(trx, 'bank', { ...ended, at });
   }
   await recordEvents(trx, [
     {
@@ -86,10 +82,10 @@ export async function answerRefund(
     const paid = { ...ended, ownerId: ended.merchantId };
     const booked = { ...ended, identifier: ended.bankTransactionId };
     const entry = entryOf('refund', { resourceId: refundId, settledAt: at }, paid, booked);
-    await postEntries(trx, timeZone, [entry]);
+    await postEntries(trx, [entry]);
   }
-  await announceToMerchant(trx, keyring, ended);
-  if (ended.status === 'completed') await endDuplicates(trx, keyring, ended);
+  await announceToMerchant(trx, ended);
+  if (ended.status === 'completed') await endDuplicates(trx, ended);
   await signalWaiting(trx, 'bankAnswered', [{ ...ended, workflowId: workflowIds.refund(refundId) }]);
   return { refundId, status: ended.status, agreed: true, duplicate: false };
 }
@@ -116,7 +112,6 @@ async function end(
 
 async function answerRefused(
   trx: Transaction,
-  keyring: Keyring,
   refundId: string,
   answer: RefundAnswer,
 ): Promise<RefundAnswered> {
@@ -132,11 +127,11 @@ async function answerRefused(
   if (status === 'returned' && (action === 'rejected' || isSameTransfer)) {
     await noteRefusedAnswer(trx, 'refund', refundId, { says: action, bankTransactionId });
   } else if (agreed) {
-    if (action === 'completed') await endDuplicates(trx, keyring, found);
+    if (action === 'completed') await endDuplicates(trx, found);
   } else {
     const kind = duplicate ? 'duplicate_transaction_id' : 'refund_conflict';
     const answered = { kind, billingRequestId, refundId, says: action, bankTransactionId, reason } as const;
-    await takeAnswerInDoubt(trx, keyring, answered);
+    await takeAnswerInDoubt(trx, answered);
   }
   return { refundId, status, agreed, duplicate };
 }
@@ -148,12 +143,7 @@ const DAILY_REMINDERS = 10;
  * Asks a late bank again. The first reminder makes the refund overdue and tells the merchant. The
  * second of two callers finds nothing to do.
  */
-export async function remindBank(
-  trx: Executor,
-  keyring: Keyring,
-  timeZone: string,
-  refundId: string,
-): Promise<void> {
+export async function remindBank(trx: Executor, refundId: string): Promise<void> {
   const due = await trx.row<{
     now: Date;
     reminders: number;
@@ -165,7 +155,7 @@ export async function remindBank(
   const gap = due.reminders < DAILY_REMINDERS ? 1 : DAILY_REMINDERS;
   // The refund's workflow runs this, and sees an answer that comes at once.
   const reminded =
-    await trx.oneRow<RefundRecord>`UPDATE refunds SET overdue = true, reminders = reminders + 1, sequence = sequence + 1, acts_at = ${addBusinessDays(due.now, gap, due.country, timeZone)},
+    await trx.oneRow<RefundRecord>`UPDATE refunds SET overdue = true, reminders = reminders + 1, sequence = sequence + 1, acts_at = ${addBusinessDays(due.now, gap, due.country, trx.timeZone)},
        waiting = false
      WHERE id = ${refundId} RETURNING ${raw(REFUND_COLUMNS)}`;
   await recordEvents(trx, [
@@ -177,13 +167,13 @@ export async function remindBank(
       at: due.now,
     },
   ]);
-  await askForRefund(trx, keyring, reminded, workflowIds.refund(refundId));
-  if (due.reminders === 0) await announceToMerchant(trx, keyring, reminded);
+  await askForRefund(trx, reminded, workflowIds.refund(refundId));
+  if (due.reminders === 0) await announceToMerchant(trx, reminded);
 }
 
-async function announceToMerchant(trx: Executor, keyring: Keyring, refund: RefundRecord): Promise<void> {
+async function announceToMerchant(trx: Executor, refund: RefundRecord): Promise<void> {
   const { refundId, reference, originalReference, currency, status, overdue, metadata } = refund;
-  await announce(trx, keyring, [
+  await announce(trx, [
     {
       entityId: refund.merchantId,
       webhookType: 'refund.response',

@@ -8,7 +8,6 @@ import type { Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { settleCreditByWord } from '../credit/follow-credit';
 import { recordEvents } from '../record/event';
-import type { Keyring } from '../keys/keyring';
 import { returnRefund } from '../refund/return-refund';
 import {
   endExceptions,
@@ -42,14 +41,11 @@ export interface ResolvedException {
 /**
  * Repeating the same finding changes nothing.
  *
- * @param timeZone of the network, for the ledger's day
  * @throws Failure not_found, also of another bank's; already_resolved (otherwise);
  *   resolution_not_allowed; duplicate_transaction_id (it belongs to something else)
  */
 export async function resolveException(
   trx: Transaction,
-  keyring: Keyring,
-  timeZone: string,
   by: Resolver,
   exceptionId: string,
   finding: Finding,
@@ -62,9 +58,9 @@ export async function resolveException(
   await admit(trx, one, finding);
   const undoes = standsForIt && (resolution === 'no_money_moved' || resolution === 'reversed');
   const effect = { undoes, letOff: resolution === 'written_off' ? letsOff : 0n };
-  const [ended] = await endExceptions(trx, keyring, by, [exceptionId], finding, effect);
+  const [ended] = await endExceptions(trx, by, [exceptionId], finding, effect);
   if (!ended) throw new Error(`${exceptionId} was resolved while it was locked`);
-  await follow(trx, keyring, timeZone, by, { ...one, ...finding, undoes, at: ended.at });
+  await follow(trx, by, { ...one, ...finding, undoes, at: ended.at });
   if (by.cause === 'operator' && by.actor) {
     const action = { action: 'exception.resolved', entityId: bankId } as const;
     await recordAuditEvent(trx, by.actor, { ...action, before: { exceptionId, state }, after });
@@ -77,8 +73,6 @@ export async function resolveException(
  */
 async function follow(
   trx: Transaction,
-  keyring: Keyring,
-  timeZone: string,
   { cause }: Resolver,
   ended: ExceptionToResolve & Finding & { undoes: boolean; at: Date },
 ): Promise<void> {
@@ -86,20 +80,19 @@ async function follow(
   if (billingRequestId === null) return;
   if (undoes) {
     await (refundId === null
-      ? reverseRest(trx, keyring, timeZone, cause, { exceptionId, billingRequestId, refundId })
-      : returnRefund(trx, keyring, timeZone, cause, { exceptionId, refundId }));
+      ? reverseRest(trx, cause, { exceptionId, billingRequestId, refundId })
+      : returnRefund(trx, cause, { exceptionId, refundId }));
     const booked = await endExpected(trx, exceptionId);
     const unknown = { kind: 'unknown_here', billingRequestId: null, refundId: null } as const;
     await openExceptions(
       trx,
-      keyring,
       cause,
       booked.map((booking) => ({ ...unknown, booking })),
     );
   } else if (resolution === 'written_off' && refundId === null) {
-    await writeOffRest(trx, timeZone, { resourceId: exceptionId, billingRequestId, at });
+    await writeOffRest(trx, { resourceId: exceptionId, billingRequestId, at });
   } else if (resolution === 'no_difference' && kind === 'credit_undelivered') {
-    await settleCreditByWord(trx, timeZone, billingRequestId);
+    await settleCreditByWord(trx, billingRequestId);
   }
 }
 
@@ -200,14 +193,12 @@ async function admit(trx: Transaction, one: ExceptionToResolve, finding: Finding
  */
 export async function takeBanksAnswer(
   trx: Transaction,
-  keyring: Keyring,
-  timeZone: string,
   by: { bankId: string; note: string | null },
   exceptionId: string,
   finding: Finding,
 ): Promise<ResolvedException | Failure> {
   try {
-    return await resolveException(trx, keyring, timeZone, { cause: 'bank', ...by }, exceptionId, finding);
+    return await resolveException(trx, { cause: 'bank', ...by }, exceptionId, finding);
   } catch (failure) {
     if (!(failure instanceof Failure) || FAILURES[failure.code].status !== 409) throw failure;
     const { resolution: says, bankTransactionId } = finding;

@@ -5,7 +5,6 @@ import { type Executor } from '../pool/connection';
 import { moneyFacts, recordEvents, type AuditEvent } from '../record/event';
 import { withdrawCredit } from '../credit/follow-credit';
 import { newId, newReference } from '../identifier/new-id';
-import type { Keyring } from '../keys/keyring';
 import { borneByNetwork, postReversal, postWriteOff } from '../ledger/post-settlement';
 import { announce } from '../webhook/announce-webhooks';
 
@@ -37,14 +36,7 @@ interface OfCharge {
   refundId: string | null;
 }
 
-/** @param timeZone of the network, for the ledger's day */
-export async function reverseRest(
-  trx: Executor,
-  keyring: Keyring,
-  timeZone: string,
-  cause: AuditEvent['cause'],
-  of: OfCharge,
-): Promise<void> {
+export async function reverseRest(trx: Executor, cause: AuditEvent['cause'], of: OfCharge): Promise<void> {
   const { billingRequestId, exceptionId } = of;
   const transactionId = newId('transaction');
   const reversalReference = newReference();
@@ -52,7 +44,7 @@ export async function reverseRest(
   if (!reversed) return;
   const { amount, currency, sequence, at, bankTransactionId } = reversed;
   const reversal = { resourceId: transactionId, billingRequestId, bankTransactionId, amount, at };
-  await postReversal(trx, timeZone, reversal);
+  await postReversal(trx, reversal);
   const facts = moneyFacts({ amount, currency, status: 'completed', bankTransactionId, closedAt: at });
   await recordEvents(trx, [
     {
@@ -73,9 +65,8 @@ export async function reverseRest(
     },
   ]);
   // The payee's bank would credit its customer for nothing.
-  const creditWithdrawn =
-    reversed.merchantId === null && (await withdrawCredit(trx, keyring, billingRequestId));
-  await announceReversal(trx, keyring, { ...reversed, billingRequestId, reversalReference, creditWithdrawn });
+  const creditWithdrawn = reversed.merchantId === null && (await withdrawCredit(trx, billingRequestId));
+  await announceReversal(trx, { ...reversed, billingRequestId, reversalReference, creditWithdrawn });
 }
 
 async function takeRest(
@@ -103,11 +94,10 @@ async function takeRest(
 
 async function announceReversal(
   trx: Executor,
-  keyring: Keyring,
   reversed: Reversed & { billingRequestId: string; reversalReference: string; creditWithdrawn: boolean },
 ): Promise<void> {
   const { billingRequestId, reference, reversalReference, amount, currency, merchantId, metadata } = reversed;
-  await announce(trx, keyring, [
+  await announce(trx, [
     {
       entityId: reversed.ownerId,
       webhookType: 'billing.reversed',
@@ -132,8 +122,6 @@ async function announceReversal(
  */
 export async function settleFreedPart(
   trx: Executor,
-  keyring: Keyring,
-  timeZone: string,
   cause: AuditEvent['cause'],
   { billingRequestId, refundId, at }: { billingRequestId: string; refundId: string; at: Date },
 ): Promise<void> {
@@ -141,8 +129,8 @@ export async function settleFreedPart(
     exceptionId: string;
   }>`SELECT x.id AS exception_id FROM reconciliation_exceptions x
      WHERE x.billing_request_id = ${billingRequestId} AND x.refund_id IS NULL AND x.undoes ORDER BY x.resolved_at, x.id LIMIT 1`;
-  if (found) await reverseRest(trx, keyring, timeZone, cause, { ...found, billingRequestId, refundId });
-  await writeOffRest(trx, timeZone, { resourceId: refundId, billingRequestId, at });
+  if (found) await reverseRest(trx, cause, { ...found, billingRequestId, refundId });
+  await writeOffRest(trx, { resourceId: refundId, billingRequestId, at });
 }
 
 /**
@@ -155,7 +143,6 @@ export async function settleFreedPart(
  */
 export async function writeOffRest(
   trx: Executor,
-  timeZone: string,
   { resourceId, billingRequestId, at }: { resourceId: string; billingRequestId: string; at: Date },
 ): Promise<void> {
   const borne = await borneByNetwork(trx, billingRequestId);
@@ -164,5 +151,5 @@ export async function writeOffRest(
        FROM billing_requests b JOIN reconciliation_exceptions x ON x.billing_request_id = b.id
        WHERE b.id = ${billingRequestId} AND b.status = 'successful' GROUP BY b.id) AS let_off
      WHERE amount > ${borne.toString()}::bigint`;
-  if (left) await postWriteOff(trx, timeZone, { resourceId, billingRequestId, ...left, at });
+  if (left) await postWriteOff(trx, { resourceId, billingRequestId, ...left, at });
 }

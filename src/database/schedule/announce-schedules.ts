@@ -3,7 +3,6 @@ import type { ScheduleStatus } from '../../domain/recurring/recurring';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import type { Executor } from '../pool/connection';
 import { recordEvents, type AuditEvent } from '../record/event';
-import type { Keyring } from '../keys/keyring';
 import { announce, type Announcement } from '../webhook/announce-webhooks';
 
 /** Announcements of a schedule to its merchant and its customer's bank. */
@@ -34,7 +33,6 @@ export interface StatusChange {
 /** Records schedules' events, and announces their new state to both sides. */
 export async function announceStatus(
   trx: Executor,
-  keyring: Keyring,
   changes: StatusChange[],
   cause: AuditEvent['cause'],
 ): Promise<void> {
@@ -49,7 +47,7 @@ export async function announceStatus(
       at: now,
     })),
   );
-  await announce(trx, keyring, changes.flatMap(changeAnnouncements));
+  await announce(trx, changes.flatMap(changeAnnouncements));
 }
 
 function changeAnnouncements(change: StatusChange): Announcement[] {

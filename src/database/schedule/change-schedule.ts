@@ -9,7 +9,6 @@ import { nextBilling, type RecurringRules } from '../../domain/recurring/schedul
 import type { Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { recordEvents } from '../record/event';
-import type { Keyring } from '../keys/keyring';
 import { OWN, type Party } from '../query/party';
 import { announceStatus } from './announce-schedules';
 import { lockAlignedSchedule, signalSchedules, transition, type ScheduleRow } from './change-status';
@@ -40,17 +39,12 @@ export interface ScheduleChange {
  *
  * @throws Failure not_found; schedule_ended
  */
-export async function pauseSchedule(
-  trx: Transaction,
-  keyring: Keyring,
-  caller: Party,
-  scheduleId: string,
-): Promise<void> {
-  const before = await lockScheduleOfParty(trx, keyring, caller, scheduleId);
+export async function pauseSchedule(trx: Transaction, caller: Party, scheduleId: string): Promise<void> {
+  const before = await lockScheduleOfParty(trx, caller, scheduleId);
   refuseEnded(before);
   if (before.paused) return;
   const status = before.status === 'suspended' ? 'suspended' : 'paused';
-  await transition(trx, keyring, [{ before, status, paused: true, event: 'schedule.paused' }], caller.role);
+  await transition(trx, [{ before, status, paused: true, event: 'schedule.paused' }], caller.role);
 }
 
 /**
@@ -58,13 +52,8 @@ export async function pauseSchedule(
  *
  * @throws Failure not_found; schedule_ended; schedule_suspended
  */
-export async function resumeSchedule(
-  trx: Transaction,
-  keyring: Keyring,
-  caller: Party,
-  scheduleId: string,
-): Promise<void> {
-  const before = await lockScheduleOfParty(trx, keyring, caller, scheduleId);
+export async function resumeSchedule(trx: Transaction, caller: Party, scheduleId: string): Promise<void> {
+  const before = await lockScheduleOfParty(trx, caller, scheduleId);
   refuseEnded(before);
   if (before.status === 'suspended') {
     throw new Failure(
@@ -75,26 +64,16 @@ export async function resumeSchedule(
   }
   if (!before.paused) return;
   const status = statusOf({ ended: null, suspended: false, paused: false, overdue: before.overdue });
-  await transition(trx, keyring, [{ before, status, paused: false, event: 'schedule.resumed' }], caller.role);
+  await transition(trx, [{ before, status, paused: false, event: 'schedule.resumed' }], caller.role);
 }
 
 /** @throws Failure not_found; schedule_ended (otherwise) */
-export async function cancelSchedule(
-  trx: Transaction,
-  keyring: Keyring,
-  caller: Party,
-  scheduleId: string,
-): Promise<void> {
-  const before = await lockScheduleOfParty(trx, keyring, caller, scheduleId);
+export async function cancelSchedule(trx: Transaction, caller: Party, scheduleId: string): Promise<void> {
+  const before = await lockScheduleOfParty(trx, caller, scheduleId);
   if (before.status === 'cancelled') return;
   refuseEnded(before);
   const { paused } = before;
-  await transition(
-    trx,
-    keyring,
-    [{ before, status: 'cancelled', paused, event: 'schedule.cancelled' }],
-    caller.role,
-  );
+  await transition(trx, [{ before, status: 'cancelled', paused, event: 'schedule.cancelled' }], caller.role);
 }
 
 /**
@@ -105,13 +84,12 @@ export async function cancelSchedule(
  */
 export async function changeSchedule(
   trx: Transaction,
-  keyring: Keyring,
   rules: RecurringRules,
   caller: Party,
   scheduleId: string,
   change: ScheduleChange,
 ): Promise<void> {
-  const before = await lockScheduleOfParty(trx, keyring, caller, scheduleId);
+  const before = await lockScheduleOfParty(trx, caller, scheduleId);
   const { metadata, hasOpen } = await readRest(trx, scheduleId);
   const parsed =
     change.amount === undefined ? accept(before.amount) : parseAmount(change.amount, before.currency);
@@ -155,7 +133,6 @@ export async function changeSchedule(
     const left = { ...after, sequence, nextDueAt };
     await transition(
       trx,
-      keyring,
       [{ before: left, status: 'completed', paused, event: 'schedule.completed' }],
       'network',
     );
@@ -171,21 +148,20 @@ export async function changeSchedule(
     nextDueAt,
     details,
   };
-  await announceStatus(trx, keyring, [statusChange], caller.role);
+  await announceStatus(trx, [statusChange], caller.role);
   await signalSchedules(trx, 'termsChanged', [before]);
 }
 
 /** Locks a schedule of the caller's, in line with its agreement. @throws Failure not_found */
 async function lockScheduleOfParty(
   trx: Transaction,
-  keyring: Keyring,
   { entityId, role }: Party,
   scheduleId: string,
 ): Promise<ScheduleRow> {
   const found =
     await trx.row`SELECT FROM schedules s WHERE s.id = ${scheduleId} AND s.${raw(OWN[role], { entityId })}`;
   if (!found) throw new Failure('not_found', 'There is no such schedule.');
-  return (await lockAlignedSchedule(trx, keyring, scheduleId)).schedule;
+  return (await lockAlignedSchedule(trx, scheduleId)).schedule;
 }
 
 function refuseEnded({ status }: ScheduleRow): void {

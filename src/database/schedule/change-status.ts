@@ -10,7 +10,6 @@ import { shownName } from '../shown-name';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
 import type { AuditEvent } from '../record/event';
-import type { Keyring } from '../keys/keyring';
 import { enqueueBulkSignals, enqueueStarts, signalWaiting } from '../outbox';
 import { announceStatus } from './announce-schedules';
 import { holdOrFree, holdOrFreeEntity, NOT_ENDED } from './hold-schedules';
@@ -118,18 +117,14 @@ interface Locked {
  *
  * @throws Error where there is no such schedule
  */
-export async function lockAlignedSchedule(
-  trx: Executor,
-  keyring: Keyring,
-  scheduleId: string,
-): Promise<Locked> {
+export async function lockAlignedSchedule(trx: Executor, scheduleId: string): Promise<Locked> {
   const ofSchedule = 'a.id = (SELECT agreement_id FROM schedules WHERE id = :scheduleId)';
   // Sent together, done one after the other: the schedule is read once the agreement is locked.
   const [[agreement], locked] = await Promise.all([
     lockAgreementsWhere(trx, ofSchedule, { scheduleId }),
     lockSchedules(trx, [scheduleId]),
   ]);
-  const changed = await align(trx, keyring, locked, 'network');
+  const changed = await align(trx, locked, 'network');
   const [schedule] = changed ? await lockSchedules(trx, [scheduleId]) : locked;
   if (!schedule || !agreement) throw new Error(`there is no schedule ${scheduleId}`);
   return { schedule, agreement };
@@ -141,11 +136,10 @@ export async function lockAlignedSchedule(
  */
 export async function syncSchedulesWithAgreement(
   trx: Executor,
-  keyring: Keyring,
   agreementId: string,
   cause: AuditEvent['cause'],
 ): Promise<void> {
-  await syncSchedules(trx, keyring, 's.agreement_id = :of', agreementId, cause);
+  await syncSchedules(trx, 's.agreement_id = :of', agreementId, cause);
 }
 
 /**
@@ -154,19 +148,17 @@ export async function syncSchedulesWithAgreement(
  */
 export async function syncSchedulesOf(
   trx: Executor,
-  keyring: Keyring,
   entityId: string,
   cause: AuditEvent['cause'],
 ): Promise<void> {
   const whose = isId('bank', entityId) ? 's.bank_id = :of' : 's.merchant_id = :of';
-  await syncSchedules(trx, keyring, whose, entityId, cause);
+  await syncSchedules(trx, whose, entityId, cause);
   // Last: a transaction that reads before this commits must not find the moment in its past.
   await holdOrFreeEntity(trx, entityId, whose);
 }
 
 async function syncSchedules(
   trx: Executor,
-  keyring: Keyring,
   whose: string,
   of: string,
   cause: AuditEvent['cause'],
@@ -180,7 +172,6 @@ async function syncSchedules(
   await trx.rows`SELECT id FROM agreements WHERE id = ANY(${atOnce.map((schedule) => schedule.agreementId)}) ORDER BY id FOR UPDATE`;
   await align(
     trx,
-    keyring,
     await lockSchedules(
       trx,
       atOnce.map(({ id }) => id),
@@ -206,12 +197,7 @@ async function syncSchedules(
  *
  * @returns whether any changed, so that the rows given are out of date
  */
-async function align(
-  trx: Executor,
-  keyring: Keyring,
-  schedules: ScheduleRow[],
-  cause: AuditEvent['cause'],
-): Promise<boolean> {
+async function align(trx: Executor, schedules: ScheduleRow[], cause: AuditEvent['cause']): Promise<boolean> {
   const live = schedules.filter((schedule) => !hasEnded(schedule.status));
   const aligned = live.map((before): Transition => {
     const may = permitted(before.agreement, before.currency);
@@ -225,7 +211,7 @@ async function align(
     return { before, status, paused, event: `schedule.${status}` };
   });
   const transitions = aligned.filter(({ before, status }) => status !== before.status);
-  await transition(trx, keyring, transitions, cause);
+  await transition(trx, transitions, cause);
   // The customer's decision may change while the merchant's standing suspends the schedule all the
   // same.
   await holdOrFree(
@@ -248,7 +234,6 @@ interface Transition {
 /** Moves locked schedules to another state. Both sides are told, and their workflows signalled. */
 export async function transition(
   trx: Executor,
-  keyring: Keyring,
   transitions: Transition[],
   cause: AuditEvent['cause'],
 ): Promise<void> {
@@ -261,7 +246,6 @@ export async function transition(
   await holdOrFree(trx, transitions);
   await announceStatus(
     trx,
-    keyring,
     transitions.map(({ before, status, event }) => ({
       ...before,
       event,

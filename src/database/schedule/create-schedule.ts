@@ -6,7 +6,6 @@ import { lockAgreement } from '../agreement/agreement';
 import type { Transaction } from '../pool/connection';
 import { recordEvents } from '../record/event';
 import { newId } from '../identifier/new-id';
-import type { Keyring } from '../keys/keyring';
 import { openPaymentId } from '../agreement/payment-id';
 
 /** Creates recurring schedules: under which agreement, and on which terms. */
@@ -38,11 +37,10 @@ const START_GRACE_MS = 5 * 60_000;
  */
 export async function createSchedule(
   trx: Transaction,
-  keyring: Keyring,
   caller: { entityId: string; role: 'merchant' | 'provider' },
   terms: ScheduleTerms,
 ): Promise<{ id: string; merchantId: string; bankId: string; startAt: Date }> {
-  const found = await findAgreement(trx, keyring, caller.entityId, terms);
+  const found = await findAgreement(trx, caller.entityId, terms);
   const agreement = found && (await lockAgreement(trx, found.agreementId));
   // A provider's own clock is the real one. The merchant of the paymentID, if any, decides which
   // counts.
@@ -97,7 +95,6 @@ export async function createSchedule(
  */
 async function findAgreement(
   trx: Transaction,
-  keyring: Keyring,
   callerId: string,
   { customerId, paymentId }: ScheduleTerms,
 ): Promise<{ merchantId: string; agreementId: string } | undefined> {
@@ -108,7 +105,7 @@ async function findAgreement(
      FROM agreements a JOIN entities m ON m.id = a.merchant_id
      WHERE a.customer_id = ${customerId} AND ${callerId} IN (m.id, m.provider_id)`;
   return candidates.find(
-    ({ merchantId, agreementId }) => openPaymentId(keyring, paymentId, merchantId) === agreementId,
+    ({ merchantId, agreementId }) => openPaymentId(trx.keyring, paymentId, merchantId) === agreementId,
   );
 }
 

@@ -1,7 +1,7 @@
 import { idAs, isId } from '../../domain/identifier/ids';
 import type { Executor } from '../pool/connection';
 import { customPlan, raw } from '../pool/statement';
-import type { Keyring } from '../keys/keyring';
+import type { Keyring } from '../keyring/keyring';
 import { decryptItems, readBodies, type EncryptedBody } from '../webhook/read-body';
 
 /** The charges, schedules and intents that a reference or an id leads to. */
@@ -40,11 +40,11 @@ const idsOf = (found: Found[], kind: Found['kind']) => [
 ];
 
 /** Undefined where nothing has this reference or id. */
-export async function findSubject(db: Executor, ring: Keyring, given: string): Promise<Subject | undefined> {
+export async function findSubject(db: Executor, given: string): Promise<Subject | undefined> {
   const first = await lookUp(db, [given]);
   const deliveryIds = idsOf(first, 'delivery');
   const bodies = await readBodies(db, deliveryIds);
-  const named = bodies.flatMap((one) => idsInBody(ring, one));
+  const named = bodies.flatMap((one) => idsInBody(db.keyring, one));
   const found = [...first, ...(await lookUp(db, named))];
   if (found.length === 0) return undefined;
   const billed = await db.rows<{

@@ -2,7 +2,6 @@ import type { TimelineStep } from '../../domain/words/timeline';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import type { Executor } from '../pool/connection';
 import { customPlan, raw } from '../pool/statement';
-import type { Keyring } from '../keys/keyring';
 import { findSubject, type Subject } from './find-subject';
 import { readAttempts, readDeliveries, readReceipts } from './read-webhooks';
 import { eventStep, readAuditEvents, readCalls, readEvents, readLedger } from './read-steps';
@@ -68,22 +67,14 @@ interface Charge extends Resource {
  *
  * @returns undefined where nothing has this reference or id
  */
-export async function findTimeline(
-  db: Executor,
-  ring: Keyring,
-  given: string,
-): Promise<Timeline | undefined> {
-  const subject = await findSubject(db, ring, given);
-  return subject && readTimeline(db, ring, subject);
+export async function findTimeline(db: Executor, given: string): Promise<Timeline | undefined> {
+  const subject = await findSubject(db, given);
+  return subject && readTimeline(db, subject);
 }
 
 /** The timeline of a charge alone, with its refunds, reversals and exceptions. */
-export const readTimelineOfCharge = (
-  db: Executor,
-  ring: Keyring,
-  billingRequestId: string,
-): Promise<Timeline | undefined> =>
-  readTimeline(db, ring, {
+export const readTimelineOfCharge = (db: Executor, billingRequestId: string): Promise<Timeline | undefined> =>
+  readTimeline(db, {
     chargeIds: [billingRequestId],
     scheduleIds: [],
     intentIds: [],
@@ -93,7 +84,7 @@ export const readTimelineOfCharge = (
     cut: false,
   });
 
-async function readTimeline(db: Executor, ring: Keyring, subject: Subject): Promise<Timeline | undefined> {
+async function readTimeline(db: Executor, subject: Subject): Promise<Timeline | undefined> {
   const charges = await readCharges(db, subject.chargeIds);
   const resources: Resource[] = [...charges, ...(await readOthers(db, subject))];
   // A bank's transaction may outlive what it settled, which a restored back-up lacks.
@@ -112,7 +103,7 @@ async function readTimeline(db: Executor, ring: Keyring, subject: Subject): Prom
     at: moments.get(commitId) ?? one.at,
   });
   const events = recorded.map((event) => ({ ...event, at: moments.get(event.commitId) ?? event.at }));
-  const deliveries = await readDeliveries(db, ring, {
+  const deliveries = await readDeliveries(db, {
     ids: new Set(ids),
     parties,
     commitIds: [...moments.keys()],

@@ -1,7 +1,6 @@
 import type { Step } from '../../domain/words/timeline';
 import type { Executor } from '../pool/connection';
 import { customPlan } from '../pool/statement';
-import type { Keyring } from '../keys/keyring';
 import { readBodies } from '../webhook/read-body';
 import { idsInBody } from './find-subject';
 
@@ -14,7 +13,6 @@ import { idsInBody } from './find-subject';
  */
 export async function readDeliveries(
   db: Executor,
-  ring: Keyring,
   of: {
     ids: Set<string>;
     parties: string[];
@@ -43,7 +41,7 @@ export async function readDeliveries(
   const unsure = found.filter((one) => !isSure(one)).map(({ deliveryId }) => deliveryId);
   const bodies = await readBodies(db, unsure);
   const ours = new Set(
-    bodies.filter((one) => idsInBody(ring, one).some((id) => of.ids.has(id))).map(({ id }) => id),
+    bodies.filter((one) => idsInBody(db.keyring, one).some((id) => of.ids.has(id))).map(({ id }) => id),
   );
   return found
     .toReversed()

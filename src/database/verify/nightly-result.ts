@@ -26,7 +26,7 @@ export interface Night {
  *
  * @param wholeMax entries up to which everything is compared
  */
-export async function planNight(db: Executor, timeZone: string, wholeMax: number): Promise<Night> {
+export async function planNight(db: Executor, wholeMax: number): Promise<Night> {
   // The days since the database was created, divided into parts.
   const { isLarge, since, from, to, part } = await db.oneRow<
     Days & { isLarge: boolean; since: string; part: number }
@@ -35,8 +35,8 @@ export async function planNight(db: Executor, timeZone: string, wholeMax: number
        CASE WHEN part > 1 THEN (first + days * (${raw(PARTS)} + 1 - part) / ${raw(PARTS)} - 1)::text END AS to
      FROM (SELECT part, max(verified_at) OVER () AS last_at FROM books_verified ORDER BY verified_at, part LIMIT 1) AS next,
        deployment,
-       LATERAL (SELECT (last_at AT TIME ZONE ${timeZone})::date - 1, (recorded_at AT TIME ZONE ${timeZone})::date) AS d (since, first),
-       LATERAL (SELECT (clock_timestamp() AT TIME ZONE ${timeZone})::date - first) AS age (days)`;
+       LATERAL (SELECT (last_at AT TIME ZONE ${db.timeZone})::date - 1, (recorded_at AT TIME ZONE ${db.timeZone})::date) AS d (since, first),
+       LATERAL (SELECT (clock_timestamp() AT TIME ZONE ${db.timeZone})::date - first) AS age (days)`;
   if (!isLarge) return { spans: [{ from: null, to: null }], part: null };
   return {
     spans: [

@@ -5,7 +5,6 @@ import { chainKeys } from '../chain/chain-key';
 import type { Database, Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { dayBegin } from '../clock/day-begin';
-import type { Keyring } from '../keys/keyring';
 import { compareBalances } from './compare-balances';
 import { compareHeads } from './compare-heads';
 import { compareLinks } from './compare-links';
@@ -23,15 +22,15 @@ export interface Means {
   timeZone: string;
 }
 
-export async function provenKeys(db: Executor, ring: Keyring): Promise<PublicKeys> {
-  return publicKeys(await chainKeys(db, ring));
+export async function provenKeys(db: Executor): Promise<PublicKeys> {
+  return publicKeys(await chainKeys(db));
 }
 
 /**
  * Compares everything, or all that was chained, created, changed and posted on some days. Adjoining
  * spans of days leave nothing out between them.
  */
-export async function* compareBooks({ db, keys, timeZone }: Means, days: Days): Pages {
+export async function* compareBooks({ db, keys }: Means, days: Days): Pages {
   const next = days.to === null ? null : addDays(days.to, 1);
   const [first, last] = [await tipsBefore(db, days.from), await tipsBefore(db, next)];
   for (const stream of STREAMS) {
@@ -40,7 +39,7 @@ export async function* compareBooks({ db, keys, timeZone }: Means, days: Days): 
   }
   yield* compareHeads(db, keys);
   yield* compareBalances(db, days);
-  const [from, end] = [await beginOf(db, timeZone, days.from), await beginOf(db, timeZone, next)];
+  const [from, end] = [await beginOf(db, days.from), await beginOf(db, next)];
   yield* compareMoney(db, from, end);
 }
 
@@ -54,9 +53,11 @@ async function tipsBefore(db: Executor, day: string | null): Promise<Partial<Hea
   return head && readHead(head.jws)?.tips;
 }
 
-async function beginOf(db: Executor, timeZone: string, day: string | null): Promise<Date | null> {
+async function beginOf(db: Executor, day: string | null): Promise<Date | null> {
   if (day === null) return null;
-  return (await db.oneRow<{ at: Date }>`SELECT ${raw(dayBegin(':day'), { day, timeZone })} AS at`).at;
+  return (
+    await db.oneRow<{ at: Date }>`SELECT ${raw(dayBegin(':day'), { day, timeZone: db.timeZone })} AS at`
+  ).at;
 }
 
 export interface Found extends Difference {

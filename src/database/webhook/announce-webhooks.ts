@@ -7,9 +7,9 @@ import { workflowSummary } from '../../domain/workflow/workflow-summary';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { newId } from '../identifier/new-id';
-import type { Keyring } from '../keys/keyring';
+import type { Keyring } from '../keyring/keyring';
 import { enqueueStarts, type WorkflowStart } from '../outbox';
-import { encrypt } from '../keys/encrypt';
+import { encrypt } from '../keyring/encrypt';
 import { decryptWebhookSecrets, ENCRYPTED_SECRETS, type EncryptedSecrets } from './change-endpoint';
 
 /**
@@ -75,12 +75,8 @@ export interface NewDelivery {
  * once a URL is set it can be sent by hand. For a receiver known to be failing the delivery starts
  * as a workflow.
  */
-export async function announce(
-  trx: Executor,
-  keyring: Keyring,
-  announcements: Announcement[],
-): Promise<string[]> {
-  const deliveries = await prepareDeliveries(trx, keyring, announcements);
+export async function announce(trx: Executor, announcements: Announcement[]): Promise<string[]> {
+  const deliveries = await prepareDeliveries(trx, announcements);
   await writeDeliveries(trx, deliveries);
   return deliveries.map((one) => one.id);
 }
@@ -88,7 +84,6 @@ export async function announce(
 /** The first half of `announce`: reads the receivers and makes the bodies, and writes nothing. */
 export async function prepareDeliveries(
   trx: Executor,
-  keyring: Keyring,
   announcements: Announcement[],
 ): Promise<NewDelivery[]> {
   if (announcements.length === 0) return [];
@@ -98,7 +93,7 @@ export async function prepareDeliveries(
     if (!receiver) throw new Error(`${announcement.entityId} has no webhook endpoint row`);
     const id = newId('delivery');
     const batchId = announcement.batchId ?? newId('batch');
-    const body = makeBody(keyring, receiver, announcement, batchId);
+    const body = makeBody(trx.keyring, receiver, announcement, batchId);
     return {
       id,
       receiver,
@@ -108,7 +103,7 @@ export async function prepareDeliveries(
         announcement.workflowId === undefined || receiver.failing || !receiver.hasUrl
           ? workflowIds.webhookDelivery(id)
           : announcement.workflowId,
-      bodyEncrypted: encrypt(keyring, body, bodyPlace(id)),
+      bodyEncrypted: encrypt(trx.keyring, body, bodyPlace(id)),
     };
   });
 }
@@ -165,7 +160,6 @@ function makeBody(keyring: Keyring, receiver: Receiver, announcement: Announceme
  */
 export async function bodyWithout(
   trx: Executor,
-  keyring: Keyring,
   body: string,
   item: string,
   left: ReadonlySet<string>,
@@ -178,7 +172,7 @@ export async function bodyWithout(
   const secrets =
     await trx.oneRow<EncryptedSecrets>`SELECT ${raw(ENCRYPTED_SECRETS)} FROM webhook_endpoints w WHERE w.entity_id = ${envelope.entityId}`;
   const data = envelope.data.filter((one) => !left.has(String(one[item])));
-  const [signingSecret] = decryptWebhookSecrets(keyring, envelope.entityId, secrets);
+  const [signingSecret] = decryptWebhookSecrets(trx.keyring, envelope.entityId, secrets);
   return bodyWithSignature({ ...envelope, data, itemCount: data.length }, signingSecret);
 }
 

@@ -4,9 +4,9 @@ import { workflowIds } from '../../domain/workflow/workflow-id';
 import { shownPart } from '../shown-name';
 import type { Database, Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
-import type { Keyring } from '../keys/keyring';
+import type { Keyring } from '../keyring/keyring';
 import { enqueueStarts } from '../outbox';
-import { decrypt, encrypt } from '../keys/encrypt';
+import { decrypt, encrypt } from '../keyring/encrypt';
 import { bodyPlace, deliveryStart, responseHeadPlace } from './announce-webhooks';
 import { decryptWebhookSecrets, KNOWN_SECRETS, secretPlace, type EncryptedSecrets } from './change-endpoint';
 
@@ -252,15 +252,14 @@ export function openDelivery(keyring: Keyring, delivery: DeliveryToAttempt): Ope
  */
 export async function recordAttempt(
   db: Database,
-  keyring: Keyring,
   attempt: Attempt,
   policy: { maxAttempts: number; retryInMs: number },
 ): Promise<DeliveryState> {
   const { deliveryId, n } = attempt;
   // A success, as most attempts are, needs no transaction's round trips.
-  if (attempt.error === null) return insertAttempt(db, keyring, attempt, policy);
+  if (attempt.error === null) return insertAttempt(db, attempt, policy);
   return db.transaction(async (trx) => {
-    const recorded = await insertAttempt(trx, keyring, attempt, policy);
+    const recorded = await insertAttempt(trx, attempt, policy);
     const { entityId, webhookType, workflowId, counted, ...state } = recorded;
     if (
       counted &&
@@ -287,12 +286,11 @@ interface Recorded extends DeliveryState {
 
 function insertAttempt(
   db: Executor,
-  keyring: Keyring,
   { responseHead, ...attempt }: Attempt,
   policy: { maxAttempts: number; retryInMs: number },
 ): Promise<Recorded> {
   const place = responseHeadPlace(attempt.deliveryId, attempt.n);
-  const headEncrypted = responseHead === null ? null : encrypt(keyring, responseHead, place);
+  const headEncrypted = responseHead === null ? null : encrypt(db.keyring, responseHead, place);
   const bound = { ...attempt, ...policy, headEncrypted, delivered: attempt.error === null };
   return db.oneRow<Recorded>`WITH delivery AS MATERIALIZED (
        SELECT *, status = 'pending' AND earlier_attempts = attempts AND next_attempt_at <= clock_timestamp()

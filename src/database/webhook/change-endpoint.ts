@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { recordAuditEvent, type Actor } from '../record/audit-event';
 import type { Executor, Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
-import type { Keyring } from '../keys/keyring';
-import { decrypt, encrypt, type EncryptedPlace } from '../keys/encrypt';
+import type { Keyring } from '../keyring/keyring';
+import { decrypt, encrypt, type EncryptedPlace } from '../keyring/encrypt';
 
 /** An entity's webhook URL, and the secrets that sign its webhooks. */
 
@@ -14,11 +14,10 @@ export function newWebhookSecret(): string {
 
 export async function insertWebhookEndpoint(
   trx: Executor,
-  ring: Keyring,
   endpoint: { entityId: string; url: string | undefined; secret: string },
 ): Promise<void> {
   const { entityId, url, secret } = endpoint;
-  await trx.row`INSERT INTO webhook_endpoints (entity_id, url, secret_encrypted) VALUES (${entityId}, ${url ?? null}, ${encrypt(ring, secret, secretPlace(entityId))})`;
+  await trx.row`INSERT INTO webhook_endpoints (entity_id, url, secret_encrypted) VALUES (${entityId}, ${url ?? null}, ${encrypt(trx.keyring, secret, secretPlace(entityId))})`;
 }
 
 /** Null where the entity takes no webhooks. */
@@ -89,7 +88,6 @@ async function changeSecrets(
  */
 export async function rotateWebhookSecret(
   trx: Transaction,
-  ring: Keyring,
   by: Actor,
   entityId: string,
   secret: string,
@@ -101,7 +99,7 @@ export async function rotateWebhookSecret(
                                    THEN w.previous_secret_encrypted ELSE w.secret_encrypted END,
      previous_secret_until = clock_timestamp() + :rotation::interval,
      secret_encrypted = :secret`,
-    { rotation: ROTATION, secret: encrypt(ring, secret, secretPlace(entityId)) },
+    { rotation: ROTATION, secret: encrypt(trx.keyring, secret, secretPlace(entityId)) },
   );
   if (until === null) throw new Error(`the rotation of ${entityId} has no end`);
   await recordAuditEvent(trx, by, {
@@ -115,14 +113,13 @@ export async function rotateWebhookSecret(
 /** Puts a new secret in the place of all others, which have leaked and are good for nothing. */
 export async function replaceWebhookSecret(
   trx: Transaction,
-  ring: Keyring,
   by: Actor,
   entityId: string,
   secret: string,
 ): Promise<null> {
   await trx.row`WITH forgotten AS (DELETE FROM retired_webhook_secrets WHERE entity_id = ${entityId})
      UPDATE webhook_endpoints
-     SET secret_encrypted = ${encrypt(ring, secret, secretPlace(entityId))}, previous_secret_encrypted = NULL, previous_secret_until = NULL
+     SET secret_encrypted = ${encrypt(trx.keyring, secret, secretPlace(entityId))}, previous_secret_encrypted = NULL, previous_secret_until = NULL
      WHERE entity_id = ${entityId}`;
   await recordAuditEvent(trx, by, {
     action: 'webhook_secret.rotated',

@@ -3,8 +3,8 @@ import type { WebhookType } from '../../domain/webhook/webhook';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { firstIdAt } from '../identifier/new-id';
-import { KeyringError, type Keyring } from '../keys/keyring';
-import { decrypt } from '../keys/encrypt';
+import { KeyringError, type Keyring } from '../keyring/keyring';
+import { decrypt } from '../keyring/encrypt';
 import { bodyPlace } from './announce-webhooks';
 
 /**
@@ -28,7 +28,7 @@ const DAY_MS = 86_400_000;
  *
  * @returns whether there may be more
  */
-export async function forgetDeliveries(db: Executor, ring: Keyring, keptDays: number): Promise<boolean> {
+export async function forgetDeliveries(db: Executor, keptDays: number): Promise<boolean> {
   // Ids sort by time, so the primary key leads to the oldest. The database's clock has the last
   // word.
   const before = firstIdAt('delivery', new Date(Date.now() - keptDays * DAY_MS));
@@ -41,7 +41,7 @@ export async function forgetDeliveries(db: Executor, ring: Keyring, keptDays: nu
   if (past.length === 0) return false;
   // Since they were read, some may have been redelivered, or forgotten by another process.
   await db.rows`WITH past AS (
-       SELECT d.id, given.hash FROM webhook_deliveries d JOIN unnest(${past.map(({ id }) => id)}::text[], ${past.map((one) => hashOf(ring, one))}::bytea[]) AS given (id, hash) USING (id)
+       SELECT d.id, given.hash FROM webhook_deliveries d JOIN unnest(${past.map(({ id }) => id)}::text[], ${past.map((one) => hashOf(db.keyring, one))}::bytea[]) AS given (id, hash) USING (id)
        WHERE d.status <> 'pending' ORDER BY d.id FOR UPDATE OF d SKIP LOCKED
      ), attempts AS (
        DELETE FROM webhook_attempts a USING past WHERE a.delivery_id = past.id

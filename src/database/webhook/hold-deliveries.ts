@@ -2,7 +2,6 @@ import type { WebhookType } from '../../domain/webhook/webhook';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import type { Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
-import type { Keyring } from '../keys/keyring';
 import { enqueueStarts } from '../outbox';
 import { announce, deliveryStart } from './announce-webhooks';
 import { longestKnownSecret } from './change-endpoint';
@@ -54,12 +53,11 @@ export async function releaseDeliveries(trx: Transaction, entityId: string): Pro
  */
 export async function announceToOldEndpoint(
   trx: Transaction,
-  ring: Keyring,
   entityId: string,
   change: { changedBy: 'api' | 'operator'; cleared: boolean },
 ): Promise<void> {
   const signedWith = await longestKnownSecret(trx, entityId);
-  const [deliveryId] = await announce(trx, ring, [
+  const [deliveryId] = await announce(trx, [
     {
       entityId,
       webhookType: 'webhook.endpoint_changed',

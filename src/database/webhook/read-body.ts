@@ -1,6 +1,6 @@
 import type { Executor } from '../pool/connection';
-import type { Keyring } from '../keys/keyring';
-import { decrypt } from '../keys/encrypt';
+import type { Keyring } from '../keyring/keyring';
+import { decrypt } from '../keyring/encrypt';
 import { bodyPlace } from './announce-webhooks';
 
 export interface EncryptedBody {

@@ -3,8 +3,7 @@ import { idAs } from '../../domain/identifier/ids';
 import type { Database, Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { firstIdAt } from '../identifier/new-id';
-import type { Keyring } from '../keys/keyring';
-import { decrypt } from '../keys/encrypt';
+import { decrypt } from '../keyring/encrypt';
 import { bodyPlace } from './announce-webhooks';
 
 /**
@@ -73,7 +72,6 @@ export async function isBeforeFeed(db: Executor, eventId: string): Promise<boole
  */
 export async function readFeed(
   db: Database,
-  keyring: Keyring,
   entityId: string,
   after: FeedPosition,
   limit: number,
@@ -86,7 +84,7 @@ export async function readFeed(
     return page;
   });
   return found.map(({ id, eventId, bodyEncrypted }) => {
-    const body = JSON.parse(decrypt(keyring, bodyEncrypted, bodyPlace(id))) as Omit<FeedEvent, 'eventId'>;
+    const body = JSON.parse(decrypt(db.keyring, bodyEncrypted, bodyPlace(id))) as Omit<FeedEvent, 'eventId'>;
     return { eventId, webhookType: body.webhookType, timestamp: body.timestamp, data: body.data };
   });
 }

@@ -1,7 +1,6 @@
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
-import type { Keyring } from '../keys/keyring';
-import { decrypt, encrypt } from '../keys/encrypt';
+import { decrypt, encrypt } from '../keyring/encrypt';
 import { bodyPlace, bodyWithout } from './announce-webhooks';
 
 /**
@@ -61,7 +60,6 @@ interface Asked {
  */
 export async function withdraw(
   trx: Executor,
-  keyring: Keyring,
   asked: keyof typeof ASKED,
   ids: string[],
 ): Promise<Set<string>> {
@@ -86,7 +84,7 @@ export async function withdraw(
     trx,
     found.filter(({ bodyEncrypted }) => bodyEncrypted === null),
   );
-  await shortenBodies(trx, keyring, item, undelivered);
+  await shortenBodies(trx, item, undelivered);
   return new Set(undelivered.map(({ id }) => id));
 }
 
@@ -99,21 +97,16 @@ async function endDeliveries(trx: Executor, over: Asked[]): Promise<void> {
 }
 
 /** A sender reads the bytes after it has claimed the delivery, so no receiver has seen these. */
-async function shortenBodies(
-  trx: Executor,
-  keyring: Keyring,
-  item: string,
-  undelivered: Asked[],
-): Promise<void> {
+async function shortenBodies(trx: Executor, item: string, undelivered: Asked[]): Promise<void> {
   const bodies = new Map(undelivered.map(({ deliveryId, bodyEncrypted }) => [deliveryId, bodyEncrypted]));
   for (const [deliveryId, bodyEncrypted] of bodies) {
     if (bodyEncrypted === null) continue;
     const ended = new Set(undelivered.flatMap((one) => (one.deliveryId === deliveryId ? [one.id] : [])));
     const place = bodyPlace(deliveryId);
-    const shorter = await bodyWithout(trx, keyring, decrypt(keyring, bodyEncrypted, place), item, ended);
+    const shorter = await bodyWithout(trx, decrypt(trx.keyring, bodyEncrypted, place), item, ended);
     const replaced = await trx.row<{
       done: boolean;
-    }>`SELECT replace_unseen_body(${deliveryId}, ${encrypt(keyring, shorter, place)}) AS done`;
+    }>`SELECT replace_unseen_body(${deliveryId}, ${encrypt(trx.keyring, shorter, place)}) AS done`;
     if (replaced?.done !== true) throw new Error(`${deliveryId} has been seen under its locks`);
   }
 }

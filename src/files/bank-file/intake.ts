@@ -78,7 +78,7 @@ export async function stageBankFile(
   bytes: AsyncIterable<Buffer>,
   { from, through }: CoveredDays,
 ): Promise<ArrivedBankFile> {
-  const today = await todayOf(db, bankId, limit.timeZone);
+  const today = await todayOf(db, bankId);
   requireInOrder(from, through, today);
   const statementId = newId('statement');
   const hash = createHash('sha256');

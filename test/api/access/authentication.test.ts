@@ -11,6 +11,7 @@ import { enter, send, serveApi, type Party, type ServedApi } from '../../support
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { startSilentServer } from '../../support/dead-server';
 import { memoryKept } from '../../support/memory';
+import { engineFacts } from '../../support/keyring';
 
 let test: TestDatabase;
 let counted: Database;
@@ -29,7 +30,7 @@ beforeAll(async () => {
   };
   api = await serveApi(counted, { settings: { RATE_LIMIT_FAILED_AUTH: '1000/1000' } });
   bank = await enter(api, 'bank');
-  [key] = await usableSigningKeys(test.db, api.deps.ring, 0);
+  [key] = await usableSigningKeys(test.db, 0);
 });
 afterAll(async () => {
   await api.close();
@@ -267,7 +268,7 @@ describe('failed authentication', () => {
 
   it('is a 401 also while the database is away', async () => {
     const dead = await startSilentServer();
-    const db = openDatabase(`postgres://nobody@127.0.0.1:${dead.port}/none`, 1);
+    const db = openDatabase(`postgres://nobody@127.0.0.1:${dead.port}/none`, 1, engineFacts);
     const alone = await serveApi(db);
     expect(await call('Bearer x.y.z', alone)).toMatchObject({ status: 401 });
     await Promise.all([alone.close(), db.destroy()]);

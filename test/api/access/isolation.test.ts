@@ -43,7 +43,7 @@ beforeAll(async () => {
 });
 
 async function settle(): Promise<Tenants> {
-  const standing = await standingApproval(database.db, api.deps.ring);
+  const standing = await standingApproval(database.db);
   const tokens = await tokensOf(api, standing);
   const as = async (role: Role, method: string, path: string, body?: unknown) => {
     const answered = await call(tokens[role], method, path, body);
@@ -59,7 +59,7 @@ async function settle(): Promise<Tenants> {
     ...money,
     description: 'Shoes',
   })) as unknown as { billingRequestId: string; reference: string }[];
-  await answerCharges(database.db, api.deps.ring, standing);
+  await answerCharges(database.db, standing);
   const { billingRequestId = '', reference = '' } = charge ?? {};
   const shown = await as('merchant', 'GET', `/v1/billing/requests/${billingRequestId}`);
   const refund = await as('merchant', 'POST', '/v1/refunds/initiate', { reference, amount: 1 });
@@ -76,7 +76,7 @@ async function settle(): Promise<Tenants> {
     frequency: 'weekly',
   });
   const scheduleId = String(schedule.data?.['scheduleId']);
-  await runSchedule(database.db, api.deps.ring, recurringRules(api.deps.config), scheduleId);
+  await runSchedule(database.db, recurringRules(api.deps.config), scheduleId);
   const [intent] = (await as('merchant', 'POST', '/v1/billing/intent', {
     lookupIDs: [lookupID],
     currency: 'NGN',

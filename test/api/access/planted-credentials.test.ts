@@ -5,12 +5,13 @@ import { recordAuditEvent } from '../../../src/database/record/audit-event';
 import { openDatabase } from '../../../src/database/pool/connection';
 import { raw } from '../../../src/database/pool/statement';
 import { newId } from '../../../src/database/identifier/new-id';
-import { makeKeyring, readKeyring, type Keyring } from '../../../src/database/keys/keyring';
+import { makeKeyring, readKeyring, type Keyring } from '../../../src/database/keyring/keyring';
 import { claimRing, requireRing } from '../../../src/database/key-rotation/claim-keyring';
 import { keyUse, reencrypt } from '../../../src/database/key-rotation/re-encrypt';
 import { apiOfFile, enter, send, serveApi, type Party } from '../../support/api';
 import { createTestDatabase } from '../../support/database';
 import { OPERATOR } from '../../support/operator';
+import { engineFacts, keyed } from '../../support/keyring';
 
 /** Gains of a thief who has the database login of the API, and nothing of the ring. */
 
@@ -21,7 +22,6 @@ const UNRECORDED = {
 };
 
 const { api, database: test } = apiOfFile({
-  ring: readKeyring(OLD),
   settings: { RATE_LIMIT_TOKEN: '1000/1000', RATE_LIMIT_TOKEN_ADDRESS: '1000/1000' },
 });
 let bank: Party;
@@ -127,7 +127,7 @@ describe('a planted signing key', () => {
       await plant('signing_key.rotated', null, insert, { kid, encrypted });
     }
     // A process that has never seen the keys before.
-    const other = await serveApi(test.db, { ring: api.deps.ring });
+    const other = await serveApi(test.db);
     for (const kid of kids) {
       const token = sign({ role: 'bank', gen: 0 }, privateKey, {
         algorithm: 'ES256',
@@ -157,20 +157,20 @@ it('a client secret is hashed with the new key of the ring at its next token cal
   const own = await createTestDatabase();
   const [old, both, fresh] = [OLD, `${NEW},${OLD}`, NEW].map(readKeyring) as [Keyring, Keyring, Keyring];
   await claimRing(own.db, old);
-  const before = await serveApi(own.db, { ring: old });
+  const before = await serveApi(keyed(own.db, old));
   const { clientId, clientSecret, entityId } = await enter(before, 'bank');
   const silent = await enter(before, 'merchant');
   await before.close();
   const left = async () => {
-    const uses = await keyUse(own.db, both);
+    const uses = await keyUse(keyed(own.db, both));
     return Object.fromEntries(uses.map(({ kid, clientSecrets }) => [kid, clientSecrets]));
   };
-  const owner = openDatabase(own.url, 2, undefined, undefined, 'none');
-  await reencrypt(owner, both, OPERATOR, () => undefined).finally(() => owner.destroy());
+  const owner = openDatabase(own.url, 2, engineFacts, { role: 'none' });
+  await reencrypt(keyed(owner, both), OPERATOR, () => undefined).finally(() => owner.destroy());
   expect(await left()).toEqual({ [fresh.current]: 0, [old.current]: 2 });
   await expect(requireRing(own.db, fresh)).rejects.toThrow(`lacks the key "${old.current}"`);
 
-  const rotated = await serveApi(own.db, { ring: both });
+  const rotated = await serveApi(keyed(own.db, both));
   const twice = Array.from({ length: 2 }, () => tokenStatus(clientId, clientSecret, rotated.url));
   expect(await Promise.all(twice)).toEqual([200, 200]);
   expect(await left()).toEqual({ [fresh.current]: 1, [old.current]: 1 });
@@ -179,7 +179,7 @@ it('a client secret is hashed with the new key of the ring at its next token cal
   ).toEqual([{ actor: entityId, after: { clientId, kid: fresh.current } }]);
   await rotated.close();
 
-  const alone = await serveApi(own.db, { ring: fresh });
+  const alone = await serveApi(keyed(own.db, fresh));
   expect(await tokenStatus(clientId, clientSecret, alone.url)).toBe(200);
   expect(await tokenStatus(silent.clientId, silent.clientSecret, alone.url)).toBe(401);
   await alone.close();

@@ -135,7 +135,7 @@ describe('the token endpoint', () => {
   it('takes the old secret for 24 h after a rotation, and the one before that no more', async () => {
     const merchant = await enter(api, 'merchant');
     const first = await test.db.transaction((trx) =>
-      rotateClientSecret(trx, api.deps.ring, OPERATOR, merchant.entityId, { endOld: false }),
+      rotateClientSecret(trx, OPERATOR, merchant.entityId, { endOld: false }),
     );
     await expect(tokenOf(api, merchant)).resolves.toBeDefined();
     await expect(tokenOf(api, { ...merchant, ...first })).resolves.toBeDefined();
@@ -203,8 +203,8 @@ describe('an access token', () => {
 
   it('is dead that was issued by a request that a revocation overtook', async () => {
     const merchant = await enter(api, 'merchant');
-    const { db, ring, config } = api.deps;
-    const late = createAccessTokens({ db, ring, config }).issue({
+    const { db, config } = api.deps;
+    const late = createAccessTokens({ db, config }).issue({
       entityId: merchant.entityId,
       role: 'merchant',
       tokenGeneration: 0,
@@ -218,7 +218,7 @@ describe('an access token', () => {
 describe('the signing keys', () => {
   it('rotate: old tokens stay good, new ones are signed with the new key, in every process', async () => {
     const other = await serveApi(test.db);
-    const kid = await rotateKey(test.db, api.deps.ring, OPERATOR, 'signing_keys');
+    const kid = await rotateKey(test.db, OPERATOR, 'signing_keys');
     // Another process has signed with the new key before this one has heard of it.
     const token = await tokenOf(other, bank);
     expect(decode(token, { complete: true })?.header.kid).toBe(kid);
@@ -234,28 +234,27 @@ describe('the signing keys', () => {
     const merchant = await enter(process, 'merchant');
     const isStillAccepted = async () => (await merchant.send('GET', '/v1/webhooks/endpoint')).status !== 401;
     expect(await isStillAccepted()).toBe(true);
-    await rotateKey(own.db, process.deps.ring, OPERATOR, 'signing_keys');
+    await rotateKey(own.db, OPERATOR, 'signing_keys');
     later(31_000);
     expect(await isStillAccepted()).toBe(true);
-    expect(await usableSigningKeys(own.db, process.deps.ring, 3600)).toHaveLength(2);
+    expect(await usableSigningKeys(own.db, 3600)).toHaveLength(2);
     await unrecorded(
       own.url,
       `UPDATE signing_keys SET created_at = created_at - interval '1 day', retired_at = retired_at - interval '1 day'`,
     );
     later(62_000);
     expect(await isStillAccepted()).toBe(false);
-    expect(await usableSigningKeys(own.db, process.deps.ring, 3600)).toHaveLength(1);
+    expect(await usableSigningKeys(own.db, 3600)).toHaveLength(1);
     await process.close();
     await own.drop();
   });
 
   it('are made once when many processes need the first at the same time', async () => {
     const empty = await createTestDatabase();
-    const ring = api.deps.ring;
     const { config } = api.deps;
     const made = await Promise.all(
       Array.from({ length: 8 }, () =>
-        createAccessTokens({ db: empty.db, ring, config }).issue({
+        createAccessTokens({ db: empty.db, config }).issue({
           entityId: bank.entityId,
           role: 'bank',
           tokenGeneration: 0,

@@ -54,7 +54,7 @@ async function match(file: string, query = ''): Promise<Matched> {
   const sent = await upload(file, query);
   expect(sent).toMatchObject({ status: 202 });
   const id = String(sent.body.data?.['statementId']);
-  await workOnFile(served.db, served.ring, id);
+  await workOnFile(served.db, id);
   const shown = await parties.bank.read(`${STATEMENTS}/${id}`);
   expect(shown).toMatchObject({ status: 'completed' });
   return { id, summary: shown['summary'] as Matched['summary'], differences: await differencesOf(id) };

@@ -83,7 +83,7 @@ async function match(
   const { status, body } = await upload(file, await query, headers, by);
   expect({ status, body }).toMatchObject({ status: 202 });
   const id = String(body.data?.['statementId']);
-  await workOnFile(db, served.ring, id);
+  await workOnFile(db, id);
   const shown = await by.read(`${STATEMENTS}/${id}`);
   expect(shown).toMatchObject({ statementId: id, status: 'completed' });
   const [, ...differences] = (await by.file(String(shown['differencesUrl']))).trimEnd().split('\r\n');
@@ -131,9 +131,7 @@ async function resolveAsOperator(resolution: Resolution): Promise<void> {
   const [one] = await openOnes();
   const by = { cause: 'operator', note: 'Case 1' } as const;
   const finding = { resolution, bankTransactionId: null };
-  await served.db.transaction((trx) =>
-    resolveException(trx, served.ring, LAGOS, by, String(one?.['exceptionId']), finding),
-  );
+  await served.db.transaction((trx) => resolveException(trx, by, String(one?.['exceptionId']), finding));
 }
 
 const contradict = (id: string) => decline(parties, id);
@@ -209,7 +207,7 @@ test('the same file again is the same statement, and nothing new', async () => {
   const before = await exceptions();
   const again = await upload(file);
   expect(again).toMatchObject({ status: 202, body: { data: { statementId: id, status: 'completed' } } });
-  await workOnFile(served.db, served.ring, id);
+  await workOnFile(served.db, id);
   expect(await parties.bank.read(`${STATEMENTS}/${id}`)).toMatchObject({ summary });
   expect(await exceptions()).toEqual(before);
 
@@ -246,7 +244,7 @@ test('files that overlap tell of a difference once, and one that brings what was
 test.each(['missing', 'has'] as const)(
   'of two files at once, what the one has is not missing in the end: the one that %s it is first',
   async (first) => {
-    const { db, ring } = served;
+    const { db } = served;
     await paid('W1');
     const { reference } = await paid('W2');
     const files = { missing: csv(debit('W1')), has: csv(debit('W1'), debit('W2')) };
@@ -254,7 +252,7 @@ test.each(['missing', 'has'] as const)(
     for (const file of ['missing', 'has'] as const) {
       ids[file] = String((await upload(files[file], await reaching())).body.data?.['statementId']);
     }
-    const matching = matchingOf(db, ring, 'stm_w');
+    const matching = matchingOf(db, 'stm_w');
     await matchLines(matching, ids.missing);
     const steps = { missing: lookForMissing, has: matchLines };
     const second = first === 'missing' ? 'has' : 'missing';
@@ -266,7 +264,7 @@ test.each(['missing', 'has'] as const)(
     await Promise.race([other, waitsForALock(db)]);
     await open.commit();
     await other;
-    await workOnFile(db, ring, ids.has);
+    await workOnFile(db, ids.has);
 
     expect(await openOnes()).toEqual([]);
     expect((await initiateRefund(parties, reference, 100)).status).toBe(201);
@@ -705,7 +703,7 @@ test.each([
   await wholeFeed(served.db);
   await parties.bank.get('/v1/events');
   await moveClock(served.db, parties.merchantId, '2 days');
-  await served.db.transaction((trx) => closeExpiredRequests(trx, served.ring, [id], 'by its bank'));
+  await served.db.transaction((trx) => closeExpiredRequests(trx, [id], 'by its bank'));
   expect((await approve(parties, id, 'H14')).status).toBe(409);
   await end(reversedBy('H15'), '&kind=unanswered');
 
@@ -720,8 +718,8 @@ describe('a payment between customers, of which the payee’s bank was told', ()
 
   beforeEach(async () => {
     payer = await served.parties();
-    const { id, deliveryId } = await payAnother(served.db, served.ring, payer, parties);
-    await settleCredit(served.db, served.ring, deliveryId);
+    const { id, deliveryId } = await payAnother(served.db, payer, parties);
+    await settleCredit(served.db, deliveryId);
     const { reference } = await payer.bank.read(`/v1/billing/requests/${id}`);
     payment = { id, reference: String(reference) };
     await paid('C1');
@@ -888,7 +886,7 @@ describe('a file is refused, and nothing of it stays,', () => {
   test('under the idempotency key of one that is under way', async () => {
     const first = await openTransaction(served.db);
     const request = { callerId: parties.bankId, path: STATEMENTS, key: 'running' };
-    await claimKey(first.trx, served.ring, { ...request, bodyIndexes: [Buffer.of()] });
+    await claimKey(first.trx, { ...request, bodyIndexes: [Buffer.of()] });
     const second = await upload(csv(), '', { 'idempotency-key': 'running' });
     await first.rollback();
     expect(second.status).toBe(409);

@@ -79,7 +79,7 @@ test('a refund that is completed while the bank is being reminded is completed',
   const refundId = await refund(parties, (await charge(parties)).reference);
   await moveClock(served.db, parties.merchantId, '10 days');
   const reminding = await openTransaction(served.db);
-  await remindBank(reminding.trx, served.ring, 'Africa/Lagos', refundId);
+  await remindBank(reminding.trx, refundId);
   const completing = answerRefund(parties, refundId, 'completed');
   await waitsForALock(served.db);
   await reminding.commit();

@@ -152,7 +152,7 @@ describe('cancelling a charge that waits for its customer', () => {
     const id = await oneTime();
     const workflowId = `billing-request/${id}`;
     const patience = { waitForAnswers: () => Promise.resolve([]), stop: () => undefined };
-    const activities = createBillingRequestActivities(served.db, served.ring, 'Africa/Lagos', patience);
+    const activities = createBillingRequestActivities(served.db, patience);
     expect(await activities.awaitAnswer([id], workflowId)).toMatchObject({ open: [id] });
     await cancel(id);
 

@@ -57,13 +57,13 @@ const midnightPasses = () =>
 async function anotherCustomer(): Promise<Standing> {
   const { bankId, merchantId } = parties;
   return served.db.transaction(async (trx) => {
-    const { customers } = await onboardBatch(trx, served.ring, bankId, [{ person: person() }]);
+    const { customers } = await onboardBatch(trx, bankId, [{ person: person() }]);
     const customerId = customers[0]?.customerId ?? '';
     const payer = { id: customerId, bankId };
-    const [agreement] = await openAgreements(trx, served.ring, merchantId, [payer], 'NGN');
+    const [agreement] = await openAgreements(trx, merchantId, [payer], 'NGN');
     const agreementId = agreement?.id ?? '';
     const approved = { decision: 'approve_recurring', blocked: false } as const;
-    await applyDecision(trx, served.ring, agreementId, approved, 'bank');
+    await applyDecision(trx, agreementId, approved, 'bank');
     return { ...parties, customerId, agreementId };
   });
 }
@@ -97,7 +97,7 @@ async function sendFile(lines: { id: string; amount: bigint }[], day: string): P
       { linesPerDay: 1_000, timeZone },
     ),
   );
-  await workOnFile(served.db, served.ring, statementId);
+  await workOnFile(served.db, statementId);
 }
 
 /** By another's file, which did not have the charge yet. */
@@ -107,11 +107,11 @@ function unlessHeld(error: unknown): void {
 
 /** Moves money, opens and resolves exceptions, again and again until it is told to end. */
 async function goOn(isOver: () => boolean): Promise<number> {
-  const { db, ring } = served;
+  const { db } = served;
   let rounds = 0;
   for (; !isOver(); rounds++) {
-    const [first, second] = [await charge(db, ring, parties), await charge(db, ring, parties)];
-    await refund(db, ring, parties, first.reference, 0.2, 'completed').catch(unlessHeld);
+    const [first, second] = [await charge(db, parties), await charge(db, parties)];
+    await refund(db, parties, first.reference, 0.2, 'completed').catch(unlessHeld);
     // A booking that the file lacks is missing, a line too much is unknown.
     await sendFile(
       [
@@ -124,13 +124,13 @@ async function goOn(isOver: () => boolean): Promise<number> {
     const [open] = await db.rows<{
       id: string;
     }>`SELECT id FROM reconciliation_exceptions WHERE state <> 'resolved' AND kind = 'missing_at_bank' ORDER BY id LIMIT 1`;
-    if (open) await resolveAsOperator(db, ring, open.id, 'no_difference');
+    if (open) await resolveAsOperator(db, open.id, 'no_difference');
   }
   return rounds;
 }
 
 test('what is final is the same, byte for byte, whenever it is asked for while charges run', async () => {
-  const { db, ring } = served;
+  const { db } = served;
   const day = await dayOf(db, parties.bankId);
   const answers: Record<Role, { final: boolean; json: string; file: string }[]> = {
     bank: [],
@@ -147,9 +147,9 @@ test('what is final is the same, byte for byte, whenever it is asked for while c
     );
   // These lock rows that no other test transaction waits for.
   const other = await anotherCustomer();
-  const known = await charge(db, ring, other);
+  const known = await charge(db, other);
   await sendFile([{ id: `tx-${known.id}`, amount: 100n }], day);
-  const { id, reference } = await bill(db, ring, other);
+  const { id, reference } = await bill(db, other);
   let isOver = false;
   const traffic = [1, 2].map(() => goOn(() => isOver));
   for (let n = 0; n < 3; n++) await ask();
@@ -158,15 +158,13 @@ test('what is final is the same, byte for byte, whenever it is asked for while c
   const settling = await openTransaction(db);
   await answerBillingRequest(
     settling.trx,
-    ring,
-    timeZone,
     parties.bankId,
     id,
     { outcome: 'approved', bankTransactionId: `tx-${id}`, action: null },
     {},
   );
   const judging = await openTransaction(db);
-  await openBookingCase(judging.trx, ring, {
+  await openBookingCase(judging.trx, {
     kind: 'amount_differs',
     billingRequestId: known.id,
     refundId: null,

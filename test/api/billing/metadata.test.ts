@@ -126,7 +126,7 @@ describe('metadata comes back', () => {
       metadata: ORDER,
     });
     const scheduleId = String(body.data?.['scheduleId']);
-    await runSchedule(served.db, served.ring, recurringRules(served.api.deps.config), scheduleId);
+    await runSchedule(served.db, recurringRules(served.api.deps.config), scheduleId);
     await merchant.send('PATCH', `/v1/billing/recurring/${scheduleId}`, { metadata: { orderId: 'new' } });
 
     expect(await history(merchant)).toMatchObject([{ scheduleId, metadata: ORDER }]);
@@ -181,7 +181,7 @@ test('a bank is told of no metadata, neither when it asks nor by webhook', async
     ].map((path) => parties.bank.read(path)),
   );
   const file = await parties.bank.file('/v1/transaction-history?format=csv');
-  const sent = await announcedTo(served.db, served.ring, parties.bankId);
+  const sent = await announcedTo(served.db, parties.bankId);
 
   const told = JSON.stringify([shown, file, sent]);
   expect(told).toContain(reference);

@@ -60,7 +60,7 @@ const decisionsTold = (merchant: Caller) => served.told(merchant.entityId, 'deci
 /** On the agreement in dollars. */
 const decision = async () =>
   (await parties.bank.list(`/v1/bank/customer-decisions?merchantId=${parties.merchantId}`))[0];
-const inDollars = () => makeSchedule(served.db, served.ring, parties, { currency: 'USD' });
+const inDollars = () => makeSchedule(served.db, parties, { currency: 'USD' });
 const scheduleIs = async (scheduleId: string) =>
   (await known.read(`/v1/billing/recurring/${scheduleId}`))['status'];
 const LIMITS = { daily: 5, monthly: null };

@@ -43,7 +43,6 @@ beforeEach(async () => {
   parties = await served.parties();
 });
 
-const LAGOS = 'Africa/Lagos';
 const NO_MONEY = { resolution: 'no_money_moved' };
 const REVERSED = { resolution: 'reversed', bankTransactionId: 'taken-back' };
 const CONFIRMED = { resolution: 'confirmed' };
@@ -65,7 +64,7 @@ async function end(finding: object): Promise<void> {
 
 /** The operator does. */
 async function resolve(resolution: Resolution): Promise<void> {
-  await resolveAsOperator(served.db, served.ring, (await theOne('?state=open')).exceptionId, resolution);
+  await resolveAsOperator(served.db, (await theOne('?state=open')).exceptionId, resolution);
 }
 
 /** A charge whose bank did not answer in time. */
@@ -75,7 +74,7 @@ async function unanswered(): Promise<Charge> {
   await wholeFeed(served.db);
   await parties.bank.get('/v1/events');
   await moveClock(served.db, parties.merchantId, '2 days');
-  await served.db.transaction((trx) => closeExpiredRequests(trx, served.ring, [made.id], 'by its bank'));
+  await served.db.transaction((trx) => closeExpiredRequests(trx, [made.id], 'by its bank'));
   return made;
 }
 
@@ -197,7 +196,7 @@ describe('one exception', () => {
 
   test('names the reversal that ended it to the bank that made it, and to no other', async () => {
     const payee = await served.parties();
-    const { id } = await payAnother(served.db, served.ring, parties, payee);
+    const { id } = await payAnother(served.db, parties, payee);
     await decline(parties, id);
     const { exceptionId } = await theOne();
     await respond(parties, exceptionId, REVERSED);
@@ -476,7 +475,7 @@ describe('the bank that is asked', () => {
     const operator = await openTransaction(served.db);
     const by = { cause: 'operator', note: null } as const;
     const finding = { resolution: 'no_difference', bankTransactionId: null } as const;
-    await resolveException(operator.trx, served.ring, LAGOS, by, exceptionId, finding);
+    await resolveException(operator.trx, by, exceptionId, finding);
 
     const answer = respond(parties, exceptionId, REVERSED);
     // It waits for the charge, or has yet to come to it: either way the exception is resolved.
@@ -813,7 +812,7 @@ describe('both sides of an exception', () => {
 
   test('of a payment that is taken back before the payee’s bank has heard of it: that credits nobody', async () => {
     const payee = await served.parties();
-    const { id, deliveryId } = await payAnother(served.db, served.ring, parties, payee);
+    const { id, deliveryId } = await payAnother(served.db, parties, payee);
     await decline(parties, id);
     await end(REVERSED);
 
@@ -825,7 +824,7 @@ describe('both sides of an exception', () => {
     // No workflow waits for it, and nothing of it is ever overdue.
     expect(await openWork(served.db, 'credits', '', 100)).toEqual([]);
     await moveClock(served.db, payee.bankId, '2 days');
-    await served.db.transaction((trx) => followCredits(trx, served.ring, LAGOS, [id]));
+    await served.db.transaction((trx) => followCredits(trx, [id]));
     expect(await listed(payee.bank, '?kind=credit_undelivered')).toEqual([]);
     expect(await balancesOf(served.db, payee.bankId)).toEqual({ in_transit: 250n, payee_bank: -250n });
   });
@@ -833,7 +832,7 @@ describe('both sides of an exception', () => {
 
 async function anotherCustomer({ bankId }: Standing): Promise<string> {
   const { customers } = await served.db.transaction((trx) =>
-    onboardBatch(trx, served.ring, bankId, [{ person: person() }]),
+    onboardBatch(trx, bankId, [{ person: person() }]),
   );
   return String(customers[0]?.customerId);
 }

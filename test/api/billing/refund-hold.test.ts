@@ -144,7 +144,7 @@ test('a refund waits for a contradiction that is being written, and does not pas
   const { reference } = await charge(parties);
   const refundId = await refund(parties, reference, undefined, 'rejected');
   const late = await openTransaction(served.db);
-  await answerInTransaction(late.trx, served.ring, 'Africa/Lagos', parties.bankId, refundId, {
+  await answerInTransaction(late.trx, parties.bankId, refundId, {
     action: 'completed',
     bankTransactionId: `transfer-${refundId}`,
     reason: null,

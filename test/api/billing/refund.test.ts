@@ -199,7 +199,7 @@ describe('the bank’s answer', () => {
 
 test('a refund that takes long is overdue from its day on and not before, and the bank is reminded', async () => {
   const refundId = await refund(parties, (await charge(parties)).reference);
-  const remind = () => served.db.transaction((trx) => remindBank(trx, served.ring, LAGOS, refundId));
+  const remind = () => served.db.transaction((trx) => remindBank(trx, refundId));
   const told = async () => {
     const { reference } = await show(refundId);
     return (await eventsOf(parties.merchant, reference)).map(({ type }) => type);
@@ -299,7 +299,7 @@ describe('a refund that bounces', () => {
   ] as const)('and whose exception the operator ends %s is %s', async (resolution, status) => {
     const { reference } = await charge(parties);
     const refundId = await bounced(reference);
-    await resolveAsOperator(served.db, served.ring, refundId, resolution);
+    await resolveAsOperator(served.db, refundId, resolution);
 
     expect(await show(refundId)).toMatchObject({ status });
     expect((await initiateRefund(parties, reference, 0.01)).status).toBe(status === 'returned' ? 201 : 409);
@@ -339,7 +339,7 @@ describe('a refund that bounces', () => {
       [parties.merchantId, { metadata: {} }],
       [parties.bankId, {}],
     ] as const) {
-      const told = await announcedTo(served.db, served.ring, party);
+      const told = await announcedTo(served.db, party);
       const ofRefund = told.filter(({ type }) => type.startsWith('refund.'));
       expect(ofRefund.map((one) => one.item['sequence'])).toEqual([1, 2]);
       expect(ofRefund[1]).toMatchObject({ type: 'refund.returned' });
@@ -468,7 +468,7 @@ describe('a refund that bounces', () => {
     const open = await openTransaction(served.db);
     const by = { cause: 'bank', bankId: parties.bankId, note: null } as const;
     const finding = { resolution: 'no_money_moved', bankTransactionId: null } as const;
-    await resolveException(open.trx, served.ring, LAGOS, by, exceptionId, finding);
+    await resolveException(open.trx, by, exceptionId, finding);
     const again = initiateRefund(parties, reference);
     await open.commit();
 

@@ -47,13 +47,13 @@ const fileOf = (caller: Caller, date: string) => caller.file(`/v1/statements/${d
 const positions = (caller: Caller, date: string) => caller.list(`/v1/positions?date=${date}`);
 const today = () => dayOf(served.db, one.merchantId);
 
-const charged = (of: Standing = one) => charge(served.db, served.ring, of);
+const charged = (of: Standing = one) => charge(served.db, of);
 const refunded = (reference: string, amount: number, action?: 'completed') =>
-  refund(served.db, served.ring, one, reference, amount, action);
-const deny = (id: string) => answerBill(served.db, served.ring, one, id, null);
+  refund(served.db, one, reference, amount, action);
+const deny = (id: string) => answerBill(served.db, one, id, null);
 
 const resolveOf = (chargeId: string, resolution: Resolution, bankTransactionId?: string) =>
-  resolveAsOperator(served.db, served.ring, chargeId, resolution, bankTransactionId);
+  resolveAsOperator(served.db, chargeId, resolution, bankTransactionId);
 
 /** A charge that is written off, and whose bank rejects the refund of a part after that. */
 async function writtenOff(): Promise<string> {
@@ -62,13 +62,13 @@ async function writtenOff(): Promise<string> {
   await deny(id);
   await resolveOf(id, 'written_off');
   const rejected = { action: 'rejected', bankTransactionId: null, reason: 'account_closed' } as const;
-  await served.db.transaction((trx) => answerRefund(trx, served.ring, LAGOS, one.bankId, refundId, rejected));
+  await served.db.transaction((trx) => answerRefund(trx, one.bankId, refundId, rejected));
   return reference;
 }
 
 describe('a statement', () => {
   it('says what each party is owed after the day and what has moved, and its file has each line and a total', async () => {
-    const { payee } = await settleOfEachKind(served.db, served.ring, one);
+    const { payee } = await settleOfEachKind(served.db, one);
     const day = await today();
     const nothing = { count: 0, amount: 0 };
     const common = {
@@ -124,10 +124,10 @@ describe('a statement', () => {
 
   it('of a bank that pays to a customer of its own has both sides of it, and one line', async () => {
     const { customers } = await served.db.transaction((trx) =>
-      onboardBatch(trx, served.ring, one.bankId, [{ person: person() }]),
+      onboardBatch(trx, one.bankId, [{ person: person() }]),
     );
     const neighbour = { ...one, customerId: String(customers[0]?.customerId) };
-    await payAnother(served.db, served.ring, one, neighbour);
+    await payAnother(served.db, one, neighbour);
     const day = await today();
     expect(await statement(one.bank, day)).toMatchObject({
       closingBalance: 0,
@@ -139,8 +139,8 @@ describe('a statement', () => {
 
   it('of a payment that did not stay takes it from the payee’s bank again', async () => {
     const paid = await served.parties();
-    const { id, deliveryId } = await payAnother(served.db, served.ring, one, paid);
-    await settleCredit(served.db, served.ring, deliveryId);
+    const { id, deliveryId } = await payAnother(served.db, one, paid);
+    await settleCredit(served.db, deliveryId);
     await deny(id);
     const day = await today();
     expect(await statement(paid.bank, day)).toMatchObject({ exceptionsOpen: 1, closingBalance: 2.5 });
@@ -271,7 +271,7 @@ describe('a statement', () => {
       { resourceId: newId('billingRequest'), settledAt: new Date() },
       { amount: 7n, currency: 'USD', bankId, merchantId, ownerId: merchantId },
     );
-    await served.db.transaction((trx) => postEntries(trx, LAGOS, [entry]));
+    await served.db.transaction((trx) => postEntries(trx, [entry]));
     expect(await positions(one.bank, day)).toMatchObject([{ currency: 'USD', net: -0.07 }]);
     expect(await statement(one.bank, day, '&currency=USD')).toMatchObject({
       closingBalance: -0.07,
@@ -297,7 +297,7 @@ describe('a statement', () => {
   it('is not final where its month is reopened and corrected while it is read', async () => {
     const [month, date] = ['2026-03-01', '2026-03-10'];
     await postThen(served.db, date, one);
-    await served.db.transaction((trx) => closePeriod(trx, OPERATOR, LAGOS, month));
+    await served.db.transaction((trx) => closePeriod(trx, OPERATOR, month));
     expect(await statement(one.merchant, date)).toMatchObject({ final: true, charges: { count: 1 } });
 
     // Between its first question and what is read, an operator has the day corrected.
@@ -371,7 +371,7 @@ function namedLines(file: string, lookupId: string): string[] {
 }
 
 test('the file of each kind has the bytes that its readers and its kept SHA-256 know, a provider’s merchant by merchant', async () => {
-  const { db, ring } = served;
+  const { db } = served;
   const other = await served.parties();
   await asOwner(
     served.database.url,
@@ -386,8 +386,8 @@ test('the file of each kind has the bytes that its readers and its kept SHA-256 
   await deny(reversed.id);
   await resolveOf(reversed.id, 'no_money_moved');
   await writtenOff();
-  const payment = await payAnother(db, ring, one, other);
-  await settleCredit(db, ring, payment.deliveryId);
+  const payment = await payAnother(db, one, other);
+  await settleCredit(db, payment.deliveryId);
   await deny(payment.id);
   await resolveOf(payment.id, 'reversed', 'tx-back');
   await asOwner(
@@ -420,13 +420,13 @@ const netOf = (some: Position[]) =>
 
 describe('net positions', () => {
   it('say who owes whom of what settled that day, and add up to nothing over the network', async () => {
-    const { db, ring } = served;
+    const { db } = served;
     const other = await served.parties();
-    const { payee } = await settleOfEachKind(db, ring, one);
-    const { payee: othersPayee } = await settleOfEachKind(db, ring, other);
-    await payAnother(db, ring, other, one);
-    await payAnother(db, ring, one, other);
-    await payAnother(db, ring, one, other);
+    const { payee } = await settleOfEachKind(db, one);
+    const { payee: othersPayee } = await settleOfEachKind(db, other);
+    await payAnother(db, other, one);
+    await payAnother(db, one, other);
+    await payAnother(db, one, other);
     const day = await today();
 
     const ofMerchant = {

@@ -42,9 +42,8 @@ interface Summary {
 
 const summaryOf = async (caller: Caller = parties.merchant, query = '') =>
   (await caller.read(`/v1/summary${query}`)) as unknown as Summary;
-const charged = () => charge(served.db, served.ring, parties);
-const declined = async () =>
-  answerBill(served.db, served.ring, parties, (await bill(served.db, served.ring, parties)).id, null);
+const charged = () => charge(served.db, parties);
+const declined = async () => answerBill(served.db, parties, (await bill(served.db, parties)).id, null);
 
 /** Lets it be this moment by the merchant's clock. */
 async function moveTo(moment: string): Promise<void> {
@@ -56,7 +55,7 @@ async function moveTo(moment: string): Promise<void> {
 
 describe('a summary', () => {
   it('is what was charged, declined, refunded and reversed, and moves as much as the statement says', async () => {
-    await settleOfEachKind(served.db, served.ring, parties);
+    await settleOfEachKind(served.db, parties);
     const today = await dayOf(served.db, parties.merchantId);
     const moved = {
       currency: 'NGN',
@@ -98,8 +97,8 @@ describe('a summary', () => {
 
   it('knows each reason of the network, and keeps a bank’s own words to one kind', async () => {
     for (const reason of [...KINDS_OF_REASON, 'Mrs Obi has moved', 'constructor']) {
-      await bill(served.db, served.ring, parties);
-      await answerCharges(served.db, served.ring, parties, reason);
+      await bill(served.db, parties);
+      await answerCharges(served.db, parties, reason);
     }
     const { totals } = await summaryOf();
     const counts = totals[0]?.declined.reasons.map(({ reason, count }) => [reason, count]);
@@ -110,8 +109,8 @@ describe('a summary', () => {
 
   it('counts what a limit has declined before any bank was asked', async () => {
     parties = await served.parties({ dailyLimit: 100n });
-    const scheduleId = await makeSchedule(served.db, served.ring, parties);
-    await runSchedule(served.db, served.ring, recurringRules(served.api.deps.config), scheduleId);
+    const scheduleId = await makeSchedule(served.db, parties);
+    await runSchedule(served.db, recurringRules(served.api.deps.config), scheduleId);
     expect((await summaryOf()).totals).toMatchObject([
       { declined: { count: 1, amount: 1500, reasons: [{ reason: 'limit_reached' }] } },
     ]);
@@ -126,7 +125,7 @@ describe('a summary', () => {
     await charged();
     await declined();
     await moveTo('2031-02-02T10:00:00Z');
-    await refund(served.db, served.ring, parties, reference, 0.5, 'completed');
+    await refund(served.db, parties, reference, 0.5, 'completed');
 
     const told = async (query: string) =>
       (await summaryOf(parties.merchant, query)).days.map(
@@ -162,7 +161,7 @@ describe('a summary', () => {
 
   it('is the same when balances are folded, by several at once too, and counts what comes later', async () => {
     const { db } = served;
-    await settleOfEachKind(db, served.ring, parties);
+    await settleOfEachKind(db, parties);
     const before = await summaryOf();
     await Promise.all([foldBalances(db), foldBalances(db), foldBalances(db)]);
     expect(await db.row`SELECT FROM ledger_balance_changes`).toBeUndefined();

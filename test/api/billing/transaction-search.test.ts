@@ -120,7 +120,7 @@ describe('a search for payments', () => {
   it('finds and names customers for their own bank alone', async () => {
     const { id, reference } = await charge(parties);
     const payer = await served.parties();
-    await payAnother(served.db, served.ring, payer, parties);
+    await payAnother(served.db, payer, parties);
     expect(await references(parties.bank, { search: 'obi AD' })).toHaveLength(2);
     expect(await totals(parties.bank, { search: 'obi ad' })).toMatchObject({ count: 2 });
     expect(await references(parties.bank, { search: 'obi bob' })).toEqual([]);
@@ -180,8 +180,8 @@ describe('a search for payments', () => {
     expect(await own({ merchantId: 'mch_nobody' })).toEqual([]);
     expect(await references(parties.bank, { merchantId: parties.merchantId })).toHaveLength(3);
 
-    const scheduleId = await makeSchedule(served.db, served.ring, parties, { description: 'Gold plan' });
-    await runSchedule(served.db, served.ring, recurringRules(served.api.deps.config), scheduleId);
+    const scheduleId = await makeSchedule(served.db, parties, { description: 'Gold plan' });
+    await runSchedule(served.db, recurringRules(served.api.deps.config), scheduleId);
     expect((await search(parties.merchant, { scheduleId })).transactions).toMatchObject([
       { description: 'Gold plan', scheduleId },
     ]);
@@ -297,7 +297,7 @@ async function lookupIds(count: number): Promise<string[]> {
 
 describe('totals of payments, and their file', () => {
   it('are what the summary counts, and add up to the statement', async () => {
-    await settleOfEachKind(served.db, served.ring, parties);
+    await settleOfEachKind(served.db, parties);
     const today = await dayOf(served.db, parties.merchantId);
     for (const role of ROLES) {
       const caller = parties[role];
@@ -351,8 +351,8 @@ describe('totals of payments, and their file', () => {
   it('move a bank by nothing where the network had let it off before the reversal', async () => {
     const { id } = await charge(parties);
     for (const resolution of ['written_off', 'no_money_moved'] as const) {
-      await answerBill(served.db, served.ring, parties, id, null);
-      await resolveAsOperator(served.db, served.ring, id, resolution);
+      await answerBill(served.db, parties, id, null);
+      await resolveAsOperator(served.db, id, resolution);
     }
     const reversed = { type: 'reversal' };
     expect((await totals(parties.bank, {})).moved).toEqual([{ currency: 'NGN', amount: -100 }]);

@@ -379,7 +379,7 @@ describe('the history', () => {
     const { id, reference } = await charge(parties);
     const refundId = await refund(parties, reference, 20);
     await answerRefund(parties, refundId, 'completed');
-    const payment = await payAnother(served.db, served.ring, parties, stranger);
+    const payment = await payAnother(served.db, parties, stranger);
     expect(await named(parties, `tx-${id}`)).toEqual(['charge']);
     expect(await named(parties, `transfer-${refundId}`)).toEqual(['refund']);
     expect(await named(stranger, `tx-${id}`)).toEqual([]);

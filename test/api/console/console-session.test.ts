@@ -10,6 +10,7 @@ import { apiOfFile, enter, send, serveApi, type Party, type ServedApi } from '..
 import { OPERATOR } from '../../support/operator';
 import { RawConnection } from '../../support/raw-http';
 import { setEntityStatus } from '../../support/recorded-change';
+import { engineFacts } from '../../support/keyring';
 
 const { api, database: test } = apiOfFile({ settings: { TRUSTED_PROXIES: '127.0.0.1' } });
 let bank: Party;
@@ -309,8 +310,8 @@ describe('a session ends', () => {
 
   it('in this browser also by signing out while the database is away, for the next at the desk', async () => {
     const { cookie, csrf } = await signIn(bank);
-    const away = openDatabase('postgres://nobody@127.0.0.1:1/none', 1);
-    const alone = await serveApi(away, { config: api.deps.config, ring: api.deps.ring });
+    const away = openDatabase('postgres://nobody@127.0.0.1:1/none', 1, engineFacts);
+    const alone = await serveApi(away, { config: api.deps.config });
     const signOut = (headers: Record<string, string>) =>
       send(alone.url, 'DELETE', '/console/session', undefined, { cookie, ...OWN_PAGE, ...headers });
     const forged = await signOut({});
@@ -364,9 +365,7 @@ describe('a session ends', () => {
 
   it('when its entity is disabled, and when its tokens are ended', async () => {
     const { cookie } = await signIn(bank);
-    await test.db.transaction((trx) =>
-      rotateClientSecret(trx, api.deps.ring, OPERATOR, bank.entityId, { endOld: true }),
-    );
+    await test.db.transaction((trx) => rotateClientSecret(trx, OPERATOR, bank.entityId, { endOld: true }));
     // A new secret keeps nobody out who is in; ended tokens do.
     expect(await isSignedIn(cookie)).toBe(true);
     await test.db.transaction((trx) => revokeTokens(trx, OPERATOR, bank.entityId));

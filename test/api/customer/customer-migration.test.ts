@@ -9,7 +9,7 @@ import {
   onboardBatch,
   onboardNextPage,
 } from '../../../src/database/customer/migrate-customers';
-import { decrypt } from '../../../src/database/keys/encrypt';
+import { decrypt } from '../../../src/database/keyring/encrypt';
 import { workflowIds } from '../../../src/domain/workflow/workflow-id';
 import { serveApi, tokenOf, type Answered } from '../../support/api';
 import { eventually } from '../../support/engine';
@@ -47,7 +47,7 @@ const download = (batchId: unknown, file: string) =>
 const work = async (batchId: unknown) => {
   for (let pages = 1; ; pages++) {
     const id = String(batchId);
-    const { status } = await onboardNextPage(served.db, served.ring, id, workflowIds.customerMigration(id));
+    const { status } = await onboardNextPage(served.db, id, workflowIds.customerMigration(id));
     if (status !== 'processing') return pages;
   }
 };
@@ -266,7 +266,7 @@ describe('the migration of customers', () => {
     const draws = ['take-me-if-free-01', 'take-me-if-free-01', 'take-me-if-free-01', 'take-me-if-free-02'];
     const entries = [{ person: person() }, { person: person() }];
     const { customers } = await served.db.transaction((trx) =>
-      onboardBatch(trx, served.ring, bank.entityId, entries, () => draws.shift() ?? 'none-is-left-here-99'),
+      onboardBatch(trx, bank.entityId, entries, () => draws.shift() ?? 'none-is-left-here-99'),
     );
     const told = customers.map(({ lookupID }) => lookupID);
     const stored = await served.db.rows<{
@@ -288,7 +288,7 @@ describe('the migration of customers', () => {
       expect(stored?.all).not.toContain(plain);
       expect(stored?.all).not.toContain(hex(plain));
     }
-    expect(stored && decrypt(served.ring, stored.email, `customers.email_encrypted:${stored.id}`)).toBe(
+    expect(stored && decrypt(served.db.keyring, stored.email, `customers.email_encrypted:${stored.id}`)).toBe(
       'Sealed.Ada@example.com',
     );
   });
@@ -459,7 +459,7 @@ describe('a large batch', () => {
       },
     });
 
-    await onboardNextPage(served.db, served.ring, id, workflowIds.customerMigration(id));
+    await onboardNextPage(served.db, id, workflowIds.customerMigration(id));
     expect((await retrieve(batchId)).body.data).toMatchObject({
       status: 'processing',
       summary: { total: 600, successful: 249, failed: 1, duplicates: 0 },

@@ -4,7 +4,6 @@ import { createBillingRequestActivities } from '../../../src/activities/billing-
 import { createReconcileActivities, type Reconciled } from '../../../src/activities/reconcile';
 import { createWebhookActivities } from '../../../src/activities/webhook';
 import { settleCredits } from '../../../src/database/credit/follow-credit';
-import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { forgetDeliveries } from '../../../src/database/webhook/delete-old-deliveries';
 import { calendarDay } from '../../../src/domain/calendar';
 import { WEBHOOK_TYPES } from '../../../src/domain/webhook/webhook';
@@ -258,8 +257,7 @@ describe('a payment between customers is seen', () => {
 });
 
 /** Nothing is sent: what the payee's bank is told, it may read. */
-const settle = (id: string) =>
-  createBillingRequestActivities(served.db, served.ring, LAGOS, nobodyWaits).awaitCredit([id]);
+const settle = (id: string) => createBillingRequestActivities(served.db, nobodyWaits).awaitCredit([id]);
 const nobodyWaits = { waitForAnswers: () => Promise.resolve([]), stop: () => undefined };
 
 /** The credit as both banks see it, and the exceptions about it. */
@@ -295,8 +293,7 @@ async function deliveryOf({ id }: Charge): Promise<{ deliveryId: string; workflo
 }
 
 /** Records an attempt that the payee's bank has taken; its worker dies right then. */
-const taken = async (payment: Charge) =>
-  recordOutcome(served.db, served.ring, (await deliveryOf(payment)).deliveryId, 1);
+const taken = async (payment: Charge) => recordOutcome(served.db, (await deliveryOf(payment)).deliveryId, 1);
 
 describe('the credit of a payment', () => {
   test('that the payee’s bank was never told of is overdue after a day, and delivered once it reads of it', async () => {
@@ -318,7 +315,7 @@ describe('the credit of a payment', () => {
 
   test('that its bank has credited all the same, as an operator has found out, is in transit no more', async () => {
     const payment = await overdue();
-    await resolveAsOperator(served.db, served.ring, payment.id, 'no_difference');
+    await resolveAsOperator(served.db, payment.id, 'no_difference');
     expect((await postingsOf(served.db, payment.id)).slice(2)).toEqual([
       `credit: -1250 NGN in_transit of ${payee.bankId}`,
       `credit: +1250 NGN payee_bank of ${payee.bankId}`,
@@ -340,8 +337,7 @@ describe('the credit of a payment', () => {
     } as const;
     const webhooks = createWebhookActivities({
       db: served.db,
-      keyring: served.ring,
-      config: { NETWORK_TIMEZONE: LAGOS, WEBHOOK_RETRY_S: [5], WEBHOOK_TIMEOUT_S: 10 },
+      config: { WEBHOOK_RETRY_S: [5], WEBHOOK_TIMEOUT_S: 10 },
       connector: { send: () => Promise.resolve(accepted), close: () => Promise.resolve() },
       log: { info: () => undefined, warn: () => undefined },
       measure: () => undefined,
@@ -384,7 +380,7 @@ describe('the credit of a payment', () => {
     await taken(payment);
     await other.commit();
     await judged;
-    await served.db.transaction((trx) => settleCredits(trx, served.ring, LAGOS, [deliveryId]));
+    await served.db.transaction((trx) => settleCredits(trx, [deliveryId]));
     await expectCredit(payment, DELIVERED, []);
   });
 
@@ -392,7 +388,7 @@ describe('the credit of a payment', () => {
     const read = await debited();
     await typesTold(payee.bank);
     const unread = await debited();
-    await forgetDeliveries(served.db, readKeyring(makeKeyring()), 0);
+    await forgetDeliveries(served.db, 0);
     for (const payment of [read, unread]) expect((await deliveryOf(payment)).deliveryId).toBe('');
 
     await moveClock(served.db, payee.bankId, '25 hours');

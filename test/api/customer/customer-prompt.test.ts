@@ -2,6 +2,7 @@ import { forgetPrompts } from '../../../src/database/customer/limit-prompts';
 import type { Answered } from '../../support/api';
 import { person } from '../../support/person';
 import { shareApi, type Caller } from '../../support/shared-api';
+import { installedWith } from '../../support/keyring';
 
 /** A zone whose day does not end while the tests run. */
 const hoursPastNoon = new Date().getUTCHours() - 12;
@@ -84,7 +85,7 @@ describe('intents for one customer', () => {
     // As the owner of the table, for the role that serves may not say of which day a prompt is.
     await served.db.query(`SET ROLE NONE; UPDATE customer_prompts SET day = day - 1; RESET ROLE`);
     expect((await intend(merchant, [customer])).status).toBe(200);
-    expect(await forgetPrompts(served.db, ABOUT_NOON)).toBe(false);
+    expect(await forgetPrompts(installedWith(served.db, { timeZone: ABOUT_NOON }))).toBe(false);
     expect([await promptsOf(customer), await promptsOf(other)]).toEqual([1, 0]);
   });
 

@@ -165,7 +165,7 @@ describe('changing a decision', () => {
     expect(await billed(100)).toBe(201);
     await put({ customerDecision: 'approve_once' });
     await billed(7);
-    expect((await announcedTo(served.db, served.ring, parties.bankId)).at(-1)).toMatchObject({
+    expect((await announcedTo(served.db, parties.bankId)).at(-1)).toMatchObject({
       type: 'billing.request',
       item: { amount: 7, approvalRequired: true },
     });
@@ -191,7 +191,7 @@ describe('changing a decision', () => {
     ['approve_once', 'suspended'],
     ['deny', 'cancelled'],
   ] as const)('to %s leaves its schedules %s', async (customerDecision, status) => {
-    const scheduleId = await makeSchedule(served.db, served.ring, parties);
+    const scheduleId = await makeSchedule(served.db, parties);
     await put({ customerDecision });
     expect(await statusOf(scheduleId)).toBe(status);
     expect(await told('recurring.updated')).toMatchObject([{ scheduleId, status, previousStatus: 'active' }]);
@@ -320,7 +320,7 @@ describe('changing a decision', () => {
 });
 
 test('racing decisions leave one of them standing, and schedules in line with it', async () => {
-  const scheduleId = await makeSchedule(served.db, served.ring, parties);
+  const scheduleId = await makeSchedule(served.db, parties);
   const { id } = await bill(parties);
   await Promise.all([
     put({ customerDecision: 'suspended' }),

@@ -8,6 +8,7 @@ import { apiOfFile, enter, send, serveApi, type Answered, type Party } from '../
 import { openTransaction } from '../../support/open-transaction';
 import { namesIn } from '../../support/schema-names';
 import { servers } from '../../support/servers';
+import { engineFacts } from '../../support/keyring';
 
 /**
  * The refusals that are the same at every endpoint, and the bounds of every list. The cases are
@@ -252,7 +253,7 @@ describe('every endpoint', () => {
     for (const one of routes(api.deps).filter(keyed)) {
       const callerId = callers[one.options.roles[0] ?? 'bank'].entityId;
       const request = { callerId, path: pathOf(one), key: 'running', bodyIndexes: [Buffer.of()] as [Buffer] };
-      expect(await claimKey(first.trx, api.deps.ring, request)).toEqual({ outcome: 'new' });
+      expect(await claimKey(first.trx, request)).toEqual({ outcome: 'new' });
     }
     const running = await onEvery(keyed, (_, key) => ({
       body: BODIES[key]?.[0],
@@ -427,7 +428,7 @@ async function halfSent(method: string, path: string, token = ''): Promise<Answe
 
 /** The answers of every endpoint that asks a database, where the API has another one. */
 async function onDatabase(url: string) {
-  const db = openDatabase(url, 2);
+  const db = openDatabase(url, 2, engineFacts);
   const served = await serveApi(db);
   const headers = { 'x-request-id': 'its-id' };
   const answers: Record<string, Answered> = {};

@@ -15,7 +15,7 @@ beforeAll(async () => {
   provider = await enter(api, 'provider');
 });
 
-const bodyIndexes = (body: string) => api.deps.ring.blindIndexes('idempotency.body', body);
+const bodyIndexes = (body: string) => api.deps.db.keyring.blindIndexes('idempotency.body', body);
 
 let keys = 0;
 /** A request with a key that no other test uses. */

@@ -12,7 +12,7 @@ let standing: Standing;
 let tokens: Record<'bank' | 'provider' | 'merchant', string>;
 
 beforeAll(async () => {
-  standing = await standingApproval(db, api.deps.ring);
+  standing = await standingApproval(db);
   tokens = await tokensOf(api, standing);
   await charges(1, LIST_REACH);
 });

@@ -10,6 +10,7 @@ import {
   standingApproval,
   type Standing,
 } from '../../support/standing';
+import { engineFacts } from '../../support/keyring';
 
 /**
  * The connection to Postgres is lost at the commit of a request. Whether Postgres had committed or
@@ -28,9 +29,9 @@ beforeAll(async () => {
   database = await createTestDatabase();
   db = database.db;
   cutter = await startCommitCutter(database.url);
-  throughCutter = openDatabase(cutter.url, 4);
+  throughCutter = openDatabase(cutter.url, 4, engineFacts);
   api = await serveApi(throughCutter);
-  standing = await standingApproval(db, api.deps.ring);
+  standing = await standingApproval(db);
   tokens = await tokensOf(api, standing);
 });
 afterAll(async () => {
@@ -72,7 +73,7 @@ const REQUESTS: Record<string, () => Promise<Wanted> | Wanted> = {
   }),
   'a change of a schedule': async () => ({
     as: 'merchant',
-    path: `/v1/billing/recurring/${await makeSchedule(db, api.deps.ring, standing)}/pause`,
+    path: `/v1/billing/recurring/${await makeSchedule(db, standing)}/pause`,
   }),
   'a refund': async () => ({
     as: 'merchant',
@@ -132,7 +133,7 @@ const billed = () => bill({ merchant, paymentId: standing.paymentId });
 
 async function settledCharge(): Promise<string> {
   const { reference } = await billed();
-  await answerCharges(db, api.deps.ring, standing);
+  await answerCharges(db, standing);
   return reference;
 }
 

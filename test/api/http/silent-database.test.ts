@@ -6,6 +6,7 @@ import { openDatabase, type PooledDatabase } from '../../../src/database/pool/co
 import { databaseProblems } from '../../../src/temporal/readiness';
 import { enter, send, serveApi, tokenOf, type Party, type ServedApi } from '../../support/api';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
+import { engineFacts } from '../../support/keyring';
 
 /*
  * A Postgres that stands still while its connections are warm: it takes everything and answers
@@ -21,7 +22,7 @@ let merchant: Party;
 beforeAll(async () => {
   test = await createTestDatabase();
   proxy = await startProxy(test.url);
-  db = openDatabase(proxy.url, 4, undefined, ANSWER_WITHIN_MS);
+  db = openDatabase(proxy.url, 4, engineFacts, { answerWithinMs: ANSWER_WITHIN_MS });
   api = await serveApi(db, {
     limiter: createCallerLimiter(4),
     readiness: () => databaseProblems(db.until(performance.now() + READY_WITHIN_MS)),

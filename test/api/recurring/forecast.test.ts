@@ -29,13 +29,13 @@ async function moveTo(moment: string, of = parties): Promise<void> {
   await moveClock(served.db, of.merchantId, `${ms} milliseconds`);
 }
 
-type Terms = Parameters<typeof makeSchedule>[3];
+type Terms = Parameters<typeof makeSchedule>[2];
 const make = (startAt: string, terms: Terms = {}, of = parties) =>
-  makeSchedule(served.db, served.ring, of, { startAt: new Date(startAt), ...terms });
+  makeSchedule(served.db, of, { startAt: new Date(startAt), ...terms });
 
 const rules = () => recurringRules(served.api.deps.config);
-const run = (scheduleId: string) => runSchedule(served.db, served.ring, rules(), scheduleId);
-const answer = (declineReason?: string) => answerCharges(served.db, served.ring, parties, declineReason);
+const run = (scheduleId: string) => runSchedule(served.db, rules(), scheduleId);
+const answer = (declineReason?: string) => answerCharges(served.db, parties, declineReason);
 const act = async (scheduleId: string, action: 'pause' | 'resume') =>
   expect((await parties.merchant.post(`/v1/billing/recurring/${scheduleId}/${action}`)).status).toBe(200);
 
@@ -116,9 +116,7 @@ describe('what is to come', () => {
   it('is nothing of a merchant that is not trusted, also where its schedules have not noticed', async () => {
     const scheduleId = await make('2031-01-31T09:00:00Z');
     const { merchantId } = parties;
-    await served.db.transaction((trx) =>
-      changeTrust(trx, served.ring, OPERATOR, { merchantId, trustLevel: 'untrusted' }),
-    );
+    await served.db.transaction((trx) => changeTrust(trx, OPERATOR, { merchantId, trustLevel: 'untrusted' }));
     expect(await dates()).toEqual([]);
     await served.db.rows`UPDATE schedules SET status = 'active' WHERE id = ${scheduleId}`;
     expect(await dates()).toEqual([]);

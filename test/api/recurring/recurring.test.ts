@@ -35,8 +35,8 @@ const created = async (more: object = {}) => {
   return body.data ?? {};
 };
 const run = (scheduleId: string) =>
-  runSchedule(served.db, served.ring, recurringRules(served.api.deps.config), scheduleId);
-const answer = (declineReason?: string) => answerCharges(served.db, served.ring, parties, declineReason);
+  runSchedule(served.db, recurringRules(served.api.deps.config), scheduleId);
+const answer = (declineReason?: string) => answerCharges(served.db, parties, declineReason);
 const decide = async (customerDecision: string) => {
   const path = `/v1/bank/customer-decisions/${parties.agreementId}`;
   expect((await parties.bank.send('PUT', path, { customerDecision })).status).toBe(200);
@@ -217,7 +217,7 @@ describe('looking at schedules', () => {
 describe('a schedule', () => {
   let scheduleId: string;
   beforeEach(async () => {
-    scheduleId = await makeSchedule(served.db, served.ring, parties);
+    scheduleId = await makeSchedule(served.db, parties);
   });
   const act = (action: 'pause' | 'resume' | 'cancel', by = parties.merchant) =>
     by.post(`${SCHEDULES}/${scheduleId}/${action}`);
@@ -372,8 +372,7 @@ describe('a schedule', () => {
   });
 
   test('is in the bank’s list by customer, status and amount, each once', async () => {
-    for (const amount of [30_000n, 10_000n, 20_000n])
-      await makeSchedule(served.db, served.ring, parties, { amount });
+    for (const amount of [30_000n, 10_000n, 20_000n]) await makeSchedule(served.db, parties, { amount });
     await act('cancel');
     const amounts = async (query: string) =>
       (await parties.bank.list(SUBSCRIPTIONS + query)).map(({ amount }) => amount);

@@ -18,7 +18,7 @@ async function tell(party: Party, ...texts: string[]): Promise<string[]> {
   const ids: string[] = [];
   for (const text of texts) {
     const announced = await database.db.transaction((trx) =>
-      announce(trx, api.deps.ring, [
+      announce(trx, [
         {
           entityId: party.entityId,
           webhookType: 'webhook.test',
@@ -59,7 +59,7 @@ it('a feed has what the webhooks of its party carried, in their order', async ()
   const bodies = await Promise.all(
     ids.map(async (id) => {
       const delivery = await deliveryToAttempt(database.db, id);
-      const body = delivery && openDelivery(api.deps.ring, delivery).body;
+      const body = delivery && openDelivery(api.deps.db.keyring, delivery).body;
       return JSON.parse(body ?? '') as Record<string, unknown>;
     }),
   );

@@ -16,7 +16,7 @@ const WEBHOOK_URL = 'http://127.0.0.1:9/hook';
 
 async function tell(party: Party, webhookType: WebhookType = 'billing.response'): Promise<string> {
   const [id] = await database.db.transaction((trx) =>
-    announce(trx, api.deps.ring, [
+    announce(trx, [
       {
         entityId: party.entityId,
         webhookType,
@@ -30,7 +30,7 @@ async function tell(party: Party, webhookType: WebhookType = 'billing.response')
 }
 
 const attempted = (deliveryId: string, n: number, error: string | null, httpStatus: number | null) =>
-  recordOutcome(database.db, api.deps.ring, deliveryId, n, { error, httpStatus, responseHead: 'hello' }, 3);
+  recordOutcome(database.db, deliveryId, n, { error, httpStatus, responseHead: 'hello' }, 3);
 
 async function list(
   party: Party,
@@ -216,12 +216,12 @@ describe('a redelivery', () => {
   });
 
   it('of a charge that ended before its bank was asked is refused: the merchant may have billed anew', async () => {
-    const { db, ring } = api.deps;
-    const standing = await standingApproval(db, ring);
+    const { db } = api.deps;
+    const standing = await standingApproval(db);
     const merchant = await signIn(api, standing.credentials.merchant);
     const { id } = await bill({ merchant, paymentId: standing.paymentId });
     await moveClock(db, standing.merchantId, '25 hours');
-    await db.transaction((trx) => closeExpiredRequests(trx, ring, [id]));
+    await db.transaction((trx) => closeExpiredRequests(trx, [id]));
     const [asked] = await db.rows<{
       deliveryId: string;
     }>`SELECT bank_delivery_id AS "deliveryId" FROM billing_requests WHERE id = ${id}`;

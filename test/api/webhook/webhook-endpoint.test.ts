@@ -12,12 +12,12 @@ const TEST = `${ENDPOINT}/test`;
 
 /** The secrets that an attempt made now is signed with, the old one first. */
 async function secretsOf(party: Party): Promise<string[]> {
-  const { db, ring } = api.deps;
+  const { db } = api.deps;
   const [id = ''] = await db.transaction((trx) =>
-    announce(trx, ring, [{ entityId: party.entityId, webhookType: 'webhook.test', items: [] }]),
+    announce(trx, [{ entityId: party.entityId, webhookType: 'webhook.test', items: [] }]),
   );
   const delivery = await deliveryToAttempt(db, id);
-  return delivery ? openDelivery(ring, delivery).secrets : [];
+  return delivery ? openDelivery(db.keyring, delivery).secrets : [];
 }
 
 async function rotate(party: Party): Promise<string> {

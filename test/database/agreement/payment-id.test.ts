@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { newId } from '../../../src/database/identifier/new-id';
-import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
+import { makeKeyring, readKeyring } from '../../../src/database/keyring/keyring';
 import { makePaymentId, openPaymentId } from '../../../src/database/agreement/payment-id';
 import { anyCharacter } from '../../support/any-character';
 

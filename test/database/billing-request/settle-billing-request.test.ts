@@ -3,7 +3,6 @@ import {
   closeExpiredRequests,
 } from '../../../src/database/billing-request/settle-billing-request';
 import { changeStatus } from '../../../src/database/entity-control/control-entity';
-import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { FEED_START, readFeed } from '../../../src/database/webhook/read-event-feed';
 import {
   beginAttempt,
@@ -24,9 +23,9 @@ import { answerBill, billBy } from '../../support/settled';
 import { moveClock, standingApproval, type Standing } from '../../support/standing';
 import { recordOutcome } from '../../support/record-outcome';
 import { setWebhookUrl } from '../../support/recorded-change';
+import { engineFacts } from '../../support/keyring';
 
-const keyring = readKeyring(makeKeyring());
-const timeZone = 'Africa/Lagos';
+const { keyring } = engineFacts;
 
 const { db } = databaseOfFile();
 
@@ -38,19 +37,17 @@ const { db } = databaseOfFile();
  */
 async function bill(standing: Standing, currency = 'NGN', isBoth = false) {
   const by = isBoth ? (['lookupID', 'agreement'] as const) : (['lookupID'] as const);
-  const [first, other] = await billBy(db, keyring, standing, [...by], { currency });
+  const [first, other] = await billBy(db, standing, [...by], { currency });
   return { id: first?.id ?? '', other: other?.id ?? '' };
 }
 
 it.each(['NGN', 'JPY'])(
   'a standing approval given with a one-time payment in %s leaves the limits that the customer has set',
   async (currency) => {
-    const standing = await standingApproval(db, keyring, { dailyLimit: 500n, monthlyLimit: 900n });
+    const standing = await standingApproval(db, { dailyLimit: 500n, monthlyLimit: 900n });
     const { id } = await bill(standing, currency);
     const answer = { outcome: 'approved', bankTransactionId: id, action: 'approve_recurring' } as const;
-    await db.transaction((trx) =>
-      answerBillingRequest(trx, keyring, timeZone, standing.bankId, id, answer, {}),
-    );
+    await db.transaction((trx) => answerBillingRequest(trx, standing.bankId, id, answer, {}));
     const agreed =
       await db.row`SELECT decision, currency, daily_limit::bigint AS daily, monthly_limit::bigint AS monthly FROM agreements
        WHERE id = ${standing.agreementId}`;
@@ -66,7 +63,7 @@ async function openCharge({
   url = 'http://bank.test/',
   isBoth = false,
 }: { url?: string | null; isBoth?: boolean } = {}) {
-  const standing = await standingApproval(db, keyring, {});
+  const standing = await standingApproval(db, {});
   await setWebhookUrl(db, standing.bankId, url);
   const billed = await bill(standing, 'NGN', isBoth);
   const question = await db.row<{
@@ -81,7 +78,7 @@ type Open = Awaited<ReturnType<typeof openCharge>>;
 
 async function end({ id, merchantId }: Open) {
   await moveClock(db, merchantId, '16 minutes');
-  await db.transaction((trx) => closeExpiredRequests(trx, keyring, [id]));
+  await db.transaction((trx) => closeExpiredRequests(trx, [id]));
   return db.row<{ reason: string; exceptions: string[] }>`SELECT decline_reason AS reason,
        ARRAY(SELECT kind FROM reconciliation_exceptions WHERE billing_request_id = b.id ORDER BY kind) AS exceptions
      FROM billing_requests b WHERE id = ${id}`;
@@ -92,7 +89,7 @@ const MAY_HAVE_DEBITED = { reason: 'expired', exceptions: ['unanswered'] };
 /** The first attempt, as a workflow makes it. */
 const claim = ({ workflowId }: Open) => claimUnattempted(db, workflowId, LEASE_MS, WEBHOOK_TYPES);
 const record = ({ deliveryId }: Open, n: number, outcome: Partial<Attempt>) =>
-  recordOutcome(db, keyring, deliveryId, n, { begun: true, reached: 'maybe', ...silence, ...outcome });
+  recordOutcome(db, deliveryId, n, { begun: true, reached: 'maybe', ...silence, ...outcome });
 async function begin({ deliveryId }: Open, n: number): Promise<boolean> {
   const read = await deliveryToAttempt(db, deliveryId);
   if (!read) throw new Error(`there is no ${deliveryId}`);
@@ -102,7 +99,7 @@ async function begin({ deliveryId }: Open, n: number): Promise<boolean> {
 const askAgain = ({ bankId, deliveryId }: Open) =>
   db.transaction((trx) => redeliver(trx, bankId, deliveryId));
 
-const feedOf = (bankId: string) => toldInFeed(db, keyring, bankId);
+const feedOf = (bankId: string) => toldInFeed(db, bankId);
 
 describe('a charge whose window passed in silence', () => {
   it('may be billed again where no attempt had a connection', async () => {
@@ -151,13 +148,13 @@ describe('a charge whose window passed in silence', () => {
 
   it('is an exception where its bank has read the events feed', async () => {
     const open = await openCharge({ url: null });
-    await eventually(async () => (await readFeed(db, keyring, open.bankId, FEED_START, 100)).length > 0);
+    await eventually(async () => (await readFeed(db, open.bankId, FEED_START, 100)).length > 0);
     expect(await end(open)).toEqual(MAY_HAVE_DEBITED);
   });
 
   it('may be billed again where its bank has read the feed only as far as before it', async () => {
     const open = await openCharge({ url: null });
-    await eventually(async () => (await readFeed(db, keyring, open.bankId, FEED_START, 100)).length > 0);
+    await eventually(async () => (await readFeed(db, open.bankId, FEED_START, 100)).length > 0);
     expect(await end({ ...open, ...(await bill(open)) })).toEqual(MAY_BILL_AGAIN);
   });
 
@@ -201,7 +198,7 @@ describe('a charge whose window passed in silence', () => {
     const open = await openCharge({ isBoth: true });
     const { id, other } = open;
     await moveClock(db, open.merchantId, '25 hours');
-    await db.transaction((trx) => closeExpiredRequests(trx, keyring, [id, other]));
+    await db.transaction((trx) => closeExpiredRequests(trx, [id, other]));
     for (const one of [id, other]) {
       expect(await end({ ...open, id: one })).toEqual(MAY_BILL_AGAIN);
     }
@@ -209,7 +206,7 @@ describe('a charge whose window passed in silence', () => {
 
   it('is an exception where its bank has answered with the id of another transaction', async () => {
     const open = await openCharge();
-    const approve = (id: string) => answerBill(db, keyring, open, id, 'debit-of-another');
+    const approve = (id: string) => answerBill(db, open, id, 'debit-of-another');
     await approve((await bill(open)).id);
     expect(await approve(open.id)).toMatchObject({ status: 'pending', duplicate: true });
     expect(await end(open)).toEqual({
@@ -241,8 +238,8 @@ describe('a charge whose window passed in silence', () => {
     const open = await openCharge({ url: null });
     await moveClock(db, open.merchantId, '16 minutes');
     const closing = await openTransaction(db);
-    await closeExpiredRequests(closing.trx, keyring, [open.id]);
-    const reading = readFeed(db, keyring, open.bankId, FEED_START, 100);
+    await closeExpiredRequests(closing.trx, [open.id]);
+    const reading = readFeed(db, open.bankId, FEED_START, 100);
     await waitsForALock(db);
     await closing.commit();
     expect((await reading).map(({ webhookType }) => webhookType)).not.toContain('billing.request');
@@ -254,7 +251,7 @@ describe('a charge whose window passed in silence', () => {
     const { id, other } = open;
     await moveClock(db, open.merchantId, '16 minutes');
     const closing = await openTransaction(db);
-    await closeExpiredRequests(closing.trx, keyring, [id]);
+    await closeExpiredRequests(closing.trx, [id]);
     const claiming = claim(open);
     await waitsForALock(db);
     await closing.commit();
@@ -268,17 +265,17 @@ describe('a charge whose window passed in silence', () => {
 });
 
 const turn = (bankId: string, status: 'active' | 'disabled') =>
-  db.transaction((trx) => changeStatus(trx, keyring, OPERATOR, bankId, status));
+  db.transaction((trx) => changeStatus(trx, OPERATOR, bankId, status));
 
 it('a charge that a bank was asked before it was disabled is open to the end of its window, and no longer', async () => {
   const open = await openCharge();
   const { id: other } = await bill(open);
   const statusOf = (id: string) => db.row`SELECT status FROM billing_requests WHERE id = ${id}`;
   await turn(open.bankId, 'disabled');
-  await db.transaction((trx) => closeExpiredRequests(trx, keyring, [open.id]));
+  await db.transaction((trx) => closeExpiredRequests(trx, [open.id]));
   expect(await statusOf(open.id)).toEqual({ status: 'pending' });
   await turn(open.bankId, 'active');
-  await answerBill(db, keyring, open, open.id, 'once-more');
+  await answerBill(db, open, open.id, 'once-more');
   expect(await statusOf(open.id)).toEqual({ status: 'successful' });
   await turn(open.bankId, 'disabled');
   await end({ ...open, id: other });

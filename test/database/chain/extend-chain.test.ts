@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { rotateKey } from '../../../src/database/keys/signing-key';
-import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
+import { makeKeyring, readKeyring } from '../../../src/database/keyring/keyring';
 import { reencrypt } from '../../../src/database/key-rotation/re-encrypt';
 import { openDatabase } from '../../../src/database/pool/connection';
 import { recordAuditEvent } from '../../../src/database/record/audit-event';
@@ -10,29 +10,27 @@ import { eventually } from '../../support/engine';
 import { OPERATOR } from '../../support/operator';
 import { charge } from '../../support/settled';
 import { standingApproval, type Standing } from '../../support/standing';
-
-const keys = makeKeyring();
-const keyring = readKeyring(keys);
+import { engineFacts, keyed, keys } from '../../support/keyring';
 
 const database = databaseOfFile();
 const { db } = database;
 let standing: Standing;
 beforeAll(async () => {
-  standing = await standingApproval(db, keyring);
+  standing = await standingApproval(db);
 });
 
 const act = () =>
   db.transaction((trx) =>
     recordAuditEvent(trx, OPERATOR, { action: 'entity.enabled', entityId: standing.merchantId }),
   );
-const found = () => chainDifferences(db, keyring);
+const found = () => chainDifferences(db);
 
 describe('the chains', () => {
   it('come to the last row, are signed once, and are right', async () => {
-    await charge(db, keyring, standing);
+    await charge(db, standing);
     await act();
-    await chainBooks(db, keyring);
-    expect(await chainBooks(db, keyring)).toBe(0);
+    await chainBooks(db);
+    expect(await chainBooks(db)).toBe(0);
     expect(await found()).toEqual([]);
     const counts =
       await db.row`SELECT (SELECT count(*) FROM ledger_entries) = (SELECT count(*) FROM ledger_chain) AS ledger,
@@ -43,8 +41,8 @@ describe('the chains', () => {
   });
 
   it('get each row once where several workers add to them', async () => {
-    await charge(db, keyring, standing);
-    const chained = await Promise.all([1, 2, 3].map(() => chainBooks(db, keyring)));
+    await charge(db, standing);
+    const chained = await Promise.all([1, 2, 3].map(() => chainBooks(db)));
     expect(chained.reduce((sum, one) => sum + one, 0)).toBe(3);
     expect(await found()).toEqual([]);
   });
@@ -58,13 +56,13 @@ describe('the chains', () => {
     await db.query(
       `INSERT INTO audit_events (actor, action) SELECT 'operator:busy', 'entity.enabled' FROM generate_series(1, 3000)`,
     );
-    for (let i = 0; i < 3; i++) await chainBooks(db, keyring);
+    for (let i = 0; i < 3; i++) await chainBooks(db);
     await late.query('COMMIT');
     await late.end();
-    expect(await chainBooks(db, keyring)).toBe(1);
+    expect(await chainBooks(db)).toBe(1);
     // Runs begin after settled rows once all transactions of the server that were open have ended.
     await eventually(async () => {
-      await chainBooks(db, keyring);
+      await chainBooks(db);
       const progress = await db.row<{
         after: string;
       }>`SELECT after FROM chain_progress WHERE stream = 'audit'`;
@@ -74,12 +72,12 @@ describe('the chains', () => {
   });
 
   it('stay right when keys are rotated and values encrypted again, and need no old key', async () => {
-    await rotateKey(db, keyring, OPERATOR, 'chain_keys');
-    await chainBooks(db, keyring);
+    await rotateKey(db, OPERATOR, 'chain_keys');
+    await chainBooks(db);
     const newer = readKeyring(`${makeKeyring()},${keys}`);
-    const owner = openDatabase(database.url, 2, undefined, undefined, 'none');
-    await reencrypt(owner, newer, OPERATOR, () => undefined).finally(() => owner.destroy());
-    expect(await chainDifferences(db, newer)).toEqual([]);
+    const owner = openDatabase(database.url, 2, engineFacts, { role: 'none' });
+    await reencrypt(keyed(owner, newer), OPERATOR, () => undefined).finally(() => owner.destroy());
+    expect(await chainDifferences(keyed(db, newer))).toEqual([]);
     expect(await db.rows`SELECT kid FROM chain_keys`).toHaveLength(2);
   });
 });

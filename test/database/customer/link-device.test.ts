@@ -1,9 +1,10 @@
 import { enrolDevice, openDeviceToken } from '../../../src/database/customer/link-device';
 import { newId } from '../../../src/database/identifier/new-id';
 import { createEntity } from '../../../src/database/entity/create-entity';
-import { makeKeyring, readKeyring, type Keyring } from '../../../src/database/keys/keyring';
-import { bindId } from '../../../src/database/keys/bound-id';
+import { makeKeyring, readKeyring, type Keyring } from '../../../src/database/keyring/keyring';
+import { bindId } from '../../../src/database/keyring/bound-id';
 import { databaseOfFile } from '../../support/database';
+import { keyed } from '../../support/keyring';
 
 const A = makeKeyring();
 const B = makeKeyring();
@@ -12,9 +13,11 @@ const ring = readKeyring(A);
 const test = databaseOfFile();
 
 const enrol = (withRing: Keyring, holderId: string) =>
-  test.db.transaction((trx) => enrolDevice(trx, withRing, holderId, 'a fingerprint of a phone'));
+  test.db.transaction((trx) => enrolDevice(keyed(trx, withRing), holderId, 'a fingerprint of a phone'));
 async function newHolder(): Promise<string> {
-  const made = await test.db.transaction((trx) => createEntity(trx, ring, { type: 'merchant', name: 'M' }));
+  const made = await test.db.transaction((trx) =>
+    createEntity(keyed(trx, ring), { type: 'merchant', name: 'M' }),
+  );
   return made?.entityId ?? '';
 }
 

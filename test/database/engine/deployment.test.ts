@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { executorOf, openDatabase, type Database } from '../../../src/database/pool/connection';
+import { statementsOf, openDatabase, type Database } from '../../../src/database/pool/connection';
 import {
   DeploymentError,
   requireDeployment,
@@ -9,6 +9,7 @@ import { migrateUp } from '../../../src/database/migrate';
 import type { Mode } from '../../../src/domain/mode';
 import { asOwner, databaseOfFile, emptySchema } from '../../support/database';
 import { createProductionDatabase, type ProductionDatabase } from '../../support/production-database';
+import { engineFacts } from '../../support/keyring';
 
 const sandbox = databaseOfFile();
 /** Another, whose zone changes. */
@@ -17,7 +18,7 @@ let production: ProductionDatabase;
 let app: Database;
 beforeAll(async () => {
   production = await createProductionDatabase();
-  app = openDatabase(production.url, 2);
+  app = openDatabase(production.url, 2, engineFacts);
   await asOwner(production.ownerUrl, `INSERT INTO entities (id, type, name) VALUES ('bnk_1', 'bank', 'B')`);
 });
 afterAll(async () => {
@@ -32,7 +33,7 @@ async function admit(url: string, mode: Mode, options = AS_APP, timeZone = 'Afri
   const client = new Client({ connectionString: url, options });
   await client.connect();
   try {
-    await requireDeployment(executorOf(client), { mode, timeZone });
+    await requireDeployment(statementsOf(client), { mode, timeZone });
   } finally {
     await client.end();
   }

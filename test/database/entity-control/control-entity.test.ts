@@ -1,7 +1,6 @@
 import { readConfig, recurringRules } from '../../../src/settings/config';
 import { changeStatus, changeTrust } from '../../../src/database/entity-control/control-entity';
 import { holdActive } from '../../../src/database/entity/create-entity';
-import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { readBillings } from '../../../src/database/schedule/list-schedules';
 import { asOwner, databaseOfFile } from '../../support/database';
 import { eventually } from '../../support/engine';
@@ -22,7 +21,6 @@ import { setEntityStatus } from '../../support/recorded-change';
  * one of the rest, which see for themselves later: what counts is the moment of the change.
  */
 
-const keyring = readKeyring(makeKeyring());
 const HALF_A_DAY = '12 hours';
 const rules = recurringRules(readConfig({}));
 
@@ -36,8 +34,8 @@ let straggler: string;
  * customer has suspended.
  */
 beforeEach(async () => {
-  standing = await standingApproval(db, keyring);
-  straggler = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
+  standing = await standingApproval(db);
+  straggler = await makeSchedule(db, standing, { frequency: 'daily' });
   const other = standing.agreementId.replace('agr_', 'agr_00').slice(0, 30);
   await asOwner(
     database.url,
@@ -52,18 +50,16 @@ beforeEach(async () => {
 });
 
 const trust = (trustLevel: 'trusted' | 'untrusted') =>
-  db.transaction((trx) =>
-    changeTrust(trx, keyring, OPERATOR, { merchantId: standing.merchantId, trustLevel }),
-  );
+  db.transaction((trx) => changeTrust(trx, OPERATOR, { merchantId: standing.merchantId, trustLevel }));
 const set = (entityId: string, status: 'active' | 'disabled') =>
-  db.transaction((trx) => changeStatus(trx, keyring, OPERATOR, entityId, status));
+  db.transaction((trx) => changeStatus(trx, OPERATOR, entityId, status));
 const later = (by = HALF_A_DAY) => moveClock(db, standing.merchantId, by);
-const run = () => runSchedule(db, keyring, rules, straggler);
+const run = () => runSchedule(db, rules, straggler);
 
 /** Advances it, and has the bank approve what it is asked, until there is no more to do. */
 async function bringUpToDate(): Promise<string[]> {
   do await run();
-  while ((await answerCharges(db, keyring, standing)) > 0);
+  while ((await answerCharges(db, standing)) > 0);
   const billings = await readBillings(db, straggler);
   return billings.map(({ n, status, reason }) => `${n} ${status}${reason === null ? '' : ` ${reason}`}`);
 }

@@ -1,6 +1,5 @@
 import { changeStatus } from '../../../src/database/entity-control/control-entity';
 import { closeExpiredIntent } from '../../../src/database/intent/end-intents';
-import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { onboardBatch } from '../../../src/database/customer/migrate-customers';
 import { claimUnattempted } from '../../../src/database/webhook/attempt-delivery';
 import { redeliver } from '../../../src/database/webhook/list-deliveries';
@@ -12,16 +11,14 @@ import { lookupIdOf, moveClock, standingApproval } from '../../support/standing'
 import { askIntents } from '../../support/settled';
 import { setWebhookUrl } from '../../support/recorded-change';
 
-const keyring = readKeyring(makeKeyring());
-
 const { db } = databaseOfFile();
 
 /** A bank with a URL, two customers of it, and a merchant. */
 async function network() {
-  const { bankId, customerId, merchantId } = await standingApproval(db, keyring, {});
+  const { bankId, customerId, merchantId } = await standingApproval(db, {});
   await setWebhookUrl(db, bankId, 'http://bank.test/');
   const { customers } = await db.transaction((trx) =>
-    onboardBatch(trx, keyring, bankId, [
+    onboardBatch(trx, bankId, [
       {
         person: {
           clientRef: 'c2',
@@ -44,9 +41,9 @@ async function network() {
 }
 type Network = Awaited<ReturnType<typeof network>>;
 
-const ask = (here: Network, ...lookupIds: string[]) => askIntents(db, keyring, here, lookupIds);
+const ask = (here: Network, ...lookupIds: string[]) => askIntents(db, here, lookupIds);
 
-const feedOf = (bankId: string) => toldInFeed(db, keyring, bankId);
+const feedOf = (bankId: string) => toldInFeed(db, bankId);
 
 describe('an intent that ends before its bank was asked', () => {
   it('is asked for by nobody any more, not by hand either', async () => {
@@ -56,7 +53,7 @@ describe('an intent that ends before its bank was asked', () => {
       id: string;
     }>`SELECT bank_delivery_id AS id FROM intents WHERE id = ${intentId}`;
     await moveClock(db, here.merchantId, '25 hours');
-    await db.transaction((trx) => closeExpiredIntent(trx, keyring, intentId));
+    await db.transaction((trx) => closeExpiredIntent(trx, intentId));
     await expect(db.transaction((trx) => redeliver(trx, here.bankId, asked?.id ?? ''))).rejects.toMatchObject(
       { code: 'delivery_withdrawn' },
     );
@@ -68,7 +65,7 @@ describe('an intent that ends before its bank was asked', () => {
     const [old = '', other = ''] = await ask(here, here.first, here.second);
     const [newer = ''] = await ask(here, here.first);
     await moveClock(db, here.merchantId, '25 hours');
-    await db.transaction((trx) => closeExpiredIntent(trx, keyring, other));
+    await db.transaction((trx) => closeExpiredIntent(trx, other));
     expect(await feedOf(here.bankId)).toEqual([
       ['billing.intent', old, 1],
       ['billing.intent.closed', old, 2],
@@ -86,11 +83,11 @@ describe('an intent that a bank was asked before it was disabled', () => {
   it('stays open to the end of its window, and is declined then', async () => {
     const here = await network();
     const [id = ''] = await ask(here, here.first);
-    await db.transaction((trx) => changeStatus(trx, keyring, OPERATOR, here.bankId, 'disabled'));
-    await db.transaction((trx) => closeExpiredIntent(trx, keyring, id));
+    await db.transaction((trx) => changeStatus(trx, OPERATOR, here.bankId, 'disabled'));
+    await db.transaction((trx) => closeExpiredIntent(trx, id));
     expect(await statusOf(id)).toEqual({ status: 'pending', reason: null });
     await moveClock(db, here.merchantId, '2 days');
-    await db.transaction((trx) => closeExpiredIntent(trx, keyring, id));
+    await db.transaction((trx) => closeExpiredIntent(trx, id));
     expect(await statusOf(id)).toEqual({ status: 'declined', reason: 'expired' });
   });
 });

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { openDatabase, type Database } from '../../../src/database/pool/connection';
-import { KeyringError, makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
+import { KeyringError, makeKeyring, readKeyring } from '../../../src/database/keyring/keyring';
 import { reencrypt } from '../../../src/database/key-rotation/re-encrypt';
 import { claimRing, requireRing, requireSigningKey } from '../../../src/database/key-rotation/claim-keyring';
 import { usableSigningKeys } from '../../../src/database/keys/signing-key';
@@ -8,6 +8,7 @@ import { ringProblems } from '../../../src/temporal/readiness';
 import { asOwner, createTestDatabase, type TestDatabase } from '../../support/database';
 import { OPERATOR } from '../../support/operator';
 import { renewHashes, standingApproval } from '../../support/standing';
+import { engineFacts, keyed } from '../../support/keyring';
 
 const key = () => randomBytes(32).toString('base64');
 const [OLD, NEW] = [makeKeyring(), makeKeyring()];
@@ -21,7 +22,7 @@ let owner: Database;
 beforeAll(async () => {
   test = await createTestDatabase();
   db = test.db;
-  owner = openDatabase(test.url, 2, undefined, undefined, 'none');
+  owner = openDatabase(test.url, 2, engineFacts, { role: 'none' });
 });
 afterAll(async () => {
   await owner.destroy();
@@ -78,12 +79,12 @@ describe('a ring', () => {
   it('needs a key no more that encrypts nothing and made no id', async () => {
     await claimRing(db, old);
     await claimRing(db, both);
-    await reencrypt(owner, both, OPERATOR, () => undefined);
+    await reencrypt(keyed(owner, both), OPERATOR, () => undefined);
     await expect(requireRing(db, fresh)).resolves.toBeUndefined();
   });
 
   it('that does not open the key which signs tokens lets nobody wait for a 500', async () => {
-    await usableSigningKeys(db, old, 60);
+    await usableSigningKeys(keyed(db, old), 60);
     await expect(requireSigningKey(db, old)).resolves.toBeUndefined();
     await expect(requireSigningKey(db, forged)).rejects.toThrow(
       /signs access tokens.*"assent keys revoke key_/s,
@@ -94,16 +95,16 @@ describe('a ring', () => {
   });
 
   it('that has a key for ids alone is refused until everything was brought under another', async () => {
-    const standing = await standingApproval(db, old);
+    const standing = await standingApproval(keyed(db, old));
     await claimRing(db, old);
     const idsOnly = readKeyring(`${NEW},${OLD}:ids`);
     await expect(claimRing(db, idsOnly)).rejects.toThrow(`has the key "${old.current}" for ids alone`);
     await claimRing(db, both);
-    await reencrypt(owner, both, OPERATOR, () => undefined);
+    await reencrypt(keyed(owner, both), OPERATOR, () => undefined);
     // It has hashed client secrets, too.
     await expect(claimRing(db, idsOnly)).rejects.toThrow(`has the key "${old.current}" for ids alone`);
-    await renewHashes(db, both, standing);
-    await reencrypt(owner, both, OPERATOR, () => undefined);
+    await renewHashes(keyed(db, both), standing);
+    await reencrypt(keyed(owner, both), OPERATOR, () => undefined);
     await expect(claimRing(db, idsOnly)).resolves.toBeUndefined();
     expect(await kids()).toEqual([
       { kid: fresh.current, encrypts: true },

@@ -3,12 +3,12 @@ import { banksOfEmail, updateCustomer } from '../../../src/database/customer/fin
 import { onboardBatch } from '../../../src/database/customer/migrate-customers';
 import { enrolDevice, openDeviceToken } from '../../../src/database/customer/link-device';
 import { claimKey, storeAnswer } from '../../../src/database/call/idempotency';
-import { makeKeyring, readKeyring, type Keyring } from '../../../src/database/keys/keyring';
+import { makeKeyring, readKeyring, type Keyring } from '../../../src/database/keyring/keyring';
 import { openDatabase } from '../../../src/database/pool/connection';
 import { openPaymentId } from '../../../src/database/agreement/payment-id';
 import { keyUse, reencrypt, ENCRYPTED_TABLES } from '../../../src/database/key-rotation/re-encrypt';
 import { revokeSigningKey, rotateKey, usableSigningKeys } from '../../../src/database/keys/signing-key';
-import { decrypt } from '../../../src/database/keys/encrypt';
+import { decrypt } from '../../../src/database/keyring/encrypt';
 import { announce, responseHeadPlace } from '../../../src/database/webhook/announce-webhooks';
 import { deliveryToAttempt, openDelivery } from '../../../src/database/webhook/attempt-delivery';
 import { newWebhookSecret, rotateWebhookSecret } from '../../../src/database/webhook/change-endpoint';
@@ -16,6 +16,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { OPERATOR } from '../../support/operator';
 import { renewHashes, standingApproval } from '../../support/standing';
 import { recordOutcome } from '../../support/record-outcome';
+import { engineFacts, keyed } from '../../support/keyring';
 
 const [OLD, NEW] = [makeKeyring(), makeKeyring()];
 const old = readKeyring(OLD);
@@ -29,9 +30,7 @@ let owner: Awaited<ReturnType<typeof openDatabase>>;
 beforeAll(async () => {
   test = await createTestDatabase();
   db = test.db;
-  owner = openDatabase(test.url, 4, async (connection) => {
-    await connection.query('SET ROLE NONE');
-  });
+  owner = openDatabase(test.url, 4, engineFacts, { role: 'none' });
 });
 afterAll(async () => {
   await owner.destroy();
@@ -48,9 +47,9 @@ const ADA = {
   accountNumber: '0123456789',
 };
 const onboard = (ring: Keyring, bankId: string) =>
-  db.transaction((trx) => onboardBatch(trx, ring, bankId, [{ person: ADA }]));
+  db.transaction((trx) => onboardBatch(keyed(trx, ring), bankId, [{ person: ADA }]));
 const enrol = (ring: Keyring, holderId: string) =>
-  db.transaction((trx) => enrolDevice(trx, ring, holderId, 'fingerprint-of-a-phone'));
+  db.transaction((trx) => enrolDevice(keyed(trx, ring), holderId, 'fingerprint-of-a-phone'));
 const request = (ring: Keyring, callerId: string) => ({
   callerId,
   path: '/v1/things',
@@ -60,30 +59,35 @@ const request = (ring: Keyring, callerId: string) => ({
 
 describe('encrypting again', () => {
   it('brings everything under the current key, and the old one can go but for the ids that it made', async () => {
-    const standing = await standingApproval(db, old);
+    const standing = await standingApproval(keyed(db, old));
     const { bankId, merchantId, customerId, agreementId, paymentId } = standing;
     const device = await enrol(old, bankId);
     const [deliveryId = ''] = await db.transaction(async (trx) => {
-      await updateCustomer(trx, old, bankId, { customerId }, { phone: '+2341234567', address: '1 Marina' });
-      await rotateWebhookSecret(trx, old, OPERATOR, merchantId, newWebhookSecret());
-      await storeAnswer(trx, old, request(old, merchantId), { status: 201, body: { n: 1 } }, { n: 0 });
-      return announce(trx, old, [
+      await updateCustomer(
+        keyed(trx, old),
+        bankId,
+        { customerId },
+        { phone: '+2341234567', address: '1 Marina' },
+      );
+      await rotateWebhookSecret(keyed(trx, old), OPERATOR, merchantId, newWebhookSecret());
+      await storeAnswer(keyed(trx, old), request(old, merchantId), { status: 201, body: { n: 1 } }, { n: 0 });
+      return announce(keyed(trx, old), [
         { entityId: merchantId, webhookType: 'webhook.test', items: [{ text: 'x' }] },
       ]);
     });
-    await usableSigningKeys(db, old, 3600);
-    await recordOutcome(db, old, deliveryId, 1, { responseHead: 'echo' });
+    await usableSigningKeys(keyed(db, old), 3600);
+    await recordOutcome(keyed(db, old), deliveryId, 1, { responseHead: 'echo' });
 
     // Meanwhile, with both keys in the ring, what the old one indexed is found, and held to be
     // there already.
     expect((await onboard(both, bankId)).summary.duplicates).toBe(1);
     expect((await enrol(both, bankId)).token).toBe(device.token);
-    expect(await banksOfEmail(db, both, ADA.email)).toHaveLength(1);
-    const claimed = await db.transaction((trx) => claimKey(trx, both, request(both, merchantId)));
+    expect(await banksOfEmail(keyed(db, both), ADA.email)).toHaveLength(1);
+    const claimed = await db.transaction((trx) => claimKey(keyed(trx, both), request(both, merchantId)));
     expect(claimed).toMatchObject({ outcome: 'done', answer: { body: { n: 1 } } });
-    const [before] = (await keyUse(owner, both)).filter(({ kid }) => kid === old.current);
+    const [before] = (await keyUse(keyed(owner, both))).filter(({ kid }) => kid === old.current);
     expect(before).toMatchObject({ ring: 'full', paymentIds: 1, deviceIds: 1, clientSecrets: 3 });
-    await renewHashes(db, both, standing);
+    await renewHashes(keyed(db, both), standing);
     expect(before?.encrypts).toMatchObject({
       'customers.email_encrypted': 1,
       'customers.phone_encrypted': 1,
@@ -96,15 +100,15 @@ describe('encrypting again', () => {
     });
 
     const told: string[] = [];
-    const changed = await reencrypt(owner, both, OPERATOR, ({ table }) => told.push(table));
+    const changed = await reencrypt(keyed(owner, both), OPERATOR, ({ table }) => told.push(table));
     expect(changed).toMatchObject({ customers: 1, devices: 1, webhook_deliveries: 1, webhook_attempts: 1 });
     expect(told).toContain('customers');
     // Run again, as after it was killed, it finds nothing left to do.
-    expect(Object.values(await reencrypt(owner, both, OPERATOR, () => undefined))).toEqual(
+    expect(Object.values(await reencrypt(keyed(owner, both), OPERATOR, () => undefined))).toEqual(
       ENCRYPTED_TABLES.map(() => 0),
     );
 
-    const uses = await keyUse(owner, retired);
+    const uses = await keyUse(keyed(owner, retired));
     expect(uses.find(({ kid }) => kid === old.current)).toEqual({
       kid: old.current,
       ring: 'ids',
@@ -117,7 +121,7 @@ describe('encrypting again', () => {
     expect((await enrol(retired, bankId)).token).toBe(device.token);
     expect(openDeviceToken(retired, device.token, bankId)).toBeDefined();
     expect(openPaymentId(retired, paymentId, merchantId)).toBe(agreementId);
-    expect(await banksOfEmail(db, retired, ADA.email)).toHaveLength(1);
+    expect(await banksOfEmail(keyed(db, retired), ADA.email)).toHaveLength(1);
     const delivery = await deliveryToAttempt(db, deliveryId);
     if (!delivery) throw new Error('the delivery is gone');
     expect(openDelivery(retired, delivery)).toMatchObject({
@@ -130,7 +134,7 @@ describe('encrypting again', () => {
     expect(decrypt(retired, head?.encrypted ?? Buffer.alloc(0), responseHeadPlace(deliveryId, 1))).toBe(
       'echo',
     );
-    await expect(usableSigningKeys(db, retired, 3600)).resolves.toHaveLength(1);
+    await expect(usableSigningKeys(keyed(db, retired), 3600)).resolves.toHaveLength(1);
     const answers = await db.rows<{
       kid: string;
     }>`SELECT convert_from(substring(answer_encrypted FROM 3 FOR get_byte(answer_encrypted, 1)), 'UTF8') AS kid FROM idempotency_keys`;
@@ -141,45 +145,47 @@ describe('encrypting again', () => {
   });
 
   it('killed after its first page, begins again where it was: each row is changed once, and none is left', async () => {
-    const { bankId } = await standingApproval(db, old);
+    const { bankId } = await standingApproval(keyed(db, old));
     const webhooks = Array.from({ length: 150 }, (_, n) => ({
       entityId: bankId,
       webhookType: 'webhook.test' as const,
       items: [{ text: String(n) }],
     }));
-    await db.transaction((trx) => announce(trx, old, webhooks));
-    const killed = reencrypt(owner, both, OPERATOR, ({ table, changed }) => {
+    await db.transaction((trx) => announce(keyed(trx, old), webhooks));
+    const killed = reencrypt(keyed(owner, both), OPERATOR, ({ table, changed }) => {
       if (table === 'webhook_deliveries' && changed > 0) throw new Error('killed');
     });
     await expect(killed).rejects.toThrow('killed');
-    const [left] = (await keyUse(owner, both)).filter(({ kid }) => kid === old.current);
+    const [left] = (await keyUse(keyed(owner, both))).filter(({ kid }) => kid === old.current);
     expect(left?.encrypts).toMatchObject({ 'webhook_deliveries.body_encrypted': 50 });
-    expect(await reencrypt(owner, both, OPERATOR, () => undefined)).toMatchObject({ webhook_deliveries: 50 });
-    expect((await keyUse(owner, both)).find(({ kid }) => kid === old.current)?.encrypts).toEqual({});
+    expect(await reencrypt(keyed(owner, both), OPERATOR, () => undefined)).toMatchObject({
+      webhook_deliveries: 50,
+    });
+    expect((await keyUse(keyed(owner, both))).find(({ kid }) => kid === old.current)?.encrypts).toEqual({});
   });
 
   it('leaves alone what somebody changes meanwhile, and comes back to it', async () => {
-    const { bankId, customerId } = await standingApproval(db, old);
+    const { bankId, customerId } = await standingApproval(keyed(db, old));
     const change = (phone: string) =>
-      db.transaction((trx) => updateCustomer(trx, both, bankId, { customerId }, { phone }));
+      db.transaction((trx) => updateCustomer(keyed(trx, both), bankId, { customerId }, { phone }));
     await change('+2340000000');
     const writing = Promise.all(Array.from({ length: 20 }, (_, i) => change(`+23400000${10 + i}`)));
-    await reencrypt(owner, both, OPERATOR, () => undefined);
+    await reencrypt(keyed(owner, both), OPERATOR, () => undefined);
     await writing;
-    expect((await keyUse(owner, both)).find(({ kid }) => kid === old.current)?.encrypts).toEqual({});
+    expect((await keyUse(keyed(owner, both))).find(({ kid }) => kid === old.current)?.encrypts).toEqual({});
   });
 });
 
 describe('a revoked signing key', () => {
   it('is gone at once, and another signs in its place where it was in force', async () => {
-    const [first] = await usableSigningKeys(db, both, 3600);
-    const second = await rotateKey(db, both, OPERATOR, 'signing_keys');
-    expect(await revokeSigningKey(db, both, OPERATOR, first.kid)).toBe(second);
-    const kids = async () => (await usableSigningKeys(db, both, 3600)).map(({ kid }) => kid);
+    const [first] = await usableSigningKeys(keyed(db, both), 3600);
+    const second = await rotateKey(keyed(db, both), OPERATOR, 'signing_keys');
+    expect(await revokeSigningKey(keyed(db, both), OPERATOR, first.kid)).toBe(second);
+    const kids = async () => (await usableSigningKeys(keyed(db, both), 3600)).map(({ kid }) => kid);
     expect(await kids()).toEqual([second]);
-    const third = await revokeSigningKey(db, both, OPERATOR, second);
+    const third = await revokeSigningKey(keyed(db, both), OPERATOR, second);
     expect(await kids()).toEqual([third]);
     expect(third).not.toBe(second);
-    expect(await revokeSigningKey(db, both, OPERATOR, 'key_none')).toBeUndefined();
+    expect(await revokeSigningKey(keyed(db, both), OPERATOR, 'key_none')).toBeUndefined();
   });
 });

@@ -1,4 +1,3 @@
-import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { postEntries } from '../../../src/database/ledger/post-entries';
 import { closePeriod, reopenPeriod } from '../../../src/database/ledger/close-period';
 import { readFinality } from '../../../src/database/ledger/read-statement';
@@ -11,14 +10,13 @@ import { standingApproval, type Standing } from '../../support/standing';
 
 /** The close of a month, and what comes after it. */
 
-const keyring = readKeyring(makeKeyring());
 const timeZone = 'Africa/Lagos';
 
 const database = databaseOfFile();
 const { db } = database;
 let standing: Standing;
 beforeAll(async () => {
-  standing = await standingApproval(db, keyring);
+  standing = await standingApproval(db);
 });
 beforeEach(letMidnightPass);
 afterEach(() =>
@@ -30,14 +28,14 @@ afterEach(() =>
   ),
 );
 
-const close = (month: string) => db.transaction((trx) => closePeriod(trx, OPERATOR, timeZone, month));
+const close = (month: string) => db.transaction((trx) => closePeriod(trx, OPERATOR, month));
 const reopen = (month: string) => db.transaction((trx) => reopenPeriod(trx, OPERATOR, month));
 
 const chargeOf = (day: string) => anyCharge(standing, new Date(`${day}T12:00:00+01:00`));
 
 async function post(day: string): Promise<string> {
   const entry = chargeOf(day);
-  await db.transaction((trx) => postEntries(trx, timeZone, [entry]));
+  await db.transaction((trx) => postEntries(trx, [entry]));
   return entry.resourceId;
 }
 
@@ -46,8 +44,7 @@ const bookedTo = async (resourceId: string) =>
 const today = async () =>
   (await db.row<{ day: string }>`SELECT (clock_timestamp() AT TIME ZONE ${timeZone})::date::text AS day`)
     ?.day ?? '';
-const finality = (date: string) =>
-  readFinality(db, timeZone, date, { entityId: standing.bankId, role: 'bank' });
+const finality = (date: string) => readFinality(db, date, { entityId: standing.bankId, role: 'bank' });
 const acts = async () =>
   (
     await db.rows<{
@@ -148,7 +145,7 @@ describe('the close of a month', () => {
     await reopen('2026-01-01');
     const correcting = await openTransaction(db);
     const first = chargeOf('2026-01-31');
-    await postEntries(correcting.trx, timeZone, [first]);
+    await postEntries(correcting.trx, [first]);
     const closing = close('2026-01-01');
     await waitsForALock(db);
     await correcting.commit();
@@ -157,7 +154,7 @@ describe('the close of a month', () => {
 
     await reopen('2026-01-01');
     const closer = await openTransaction(db);
-    await closePeriod(closer.trx, OPERATOR, timeZone, '2026-01-01');
+    await closePeriod(closer.trx, OPERATOR, '2026-01-01');
     const late = post('2026-01-31');
     await waitsForALock(db);
     await closer.commit();

@@ -2,7 +2,6 @@ import { closeExpiredRequests } from '../../../src/database/billing-request/sett
 import { openDatabase } from '../../../src/database/pool/connection';
 import { raw } from '../../../src/database/pool/statement';
 import { newId } from '../../../src/database/identifier/new-id';
-import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { foldBalances } from '../../../src/database/ledger/fold-balances';
 import { postEntries } from '../../../src/database/ledger/post-entries';
 import { postReversal } from '../../../src/database/ledger/post-settlement';
@@ -21,23 +20,21 @@ import {
   resolveAsOperator,
 } from '../../support/settled';
 import { moveClock, standingApproval, type Standing } from '../../support/standing';
-
-const keyring = readKeyring(makeKeyring());
-const timeZone = 'Africa/Lagos';
+import { engineFacts } from '../../support/keyring';
 
 const database = databaseOfFile();
 const { db } = database;
 let standing: Standing;
 beforeEach(async () => {
-  standing = await standingApproval(db, keyring);
+  standing = await standingApproval(db);
 });
 
-const bill = () => billUnder(db, keyring, standing);
-const charge = () => chargeUnder(db, keyring, standing);
+const bill = () => billUnder(db, standing);
+const charge = () => chargeUnder(db, standing);
 const answer = (id: string, bankTransactionId: string | null) =>
-  answerBill(db, keyring, standing, id, bankTransactionId);
+  answerBill(db, standing, id, bankTransactionId);
 const refund = (reference: string, amount: number, action?: 'completed' | 'rejected') =>
-  refundOf(db, keyring, standing, reference, amount, action);
+  refundOf(db, standing, reference, amount, action);
 
 /** The postings of a charge of the standing approval. */
 const charged = () => [
@@ -73,7 +70,7 @@ describe('a charge', () => {
     const [declined, silent] = [await bill(), await bill()];
     await answer(declined.id, null);
     await moveClock(db, standing.merchantId, '2 days');
-    await db.transaction((trx) => closeExpiredRequests(trx, keyring, [silent.id]));
+    await db.transaction((trx) => closeExpiredRequests(trx, [silent.id]));
     await answer(silent.id, 'late');
 
     expect(await postingsOf(db, declined.id)).toEqual([]);
@@ -102,7 +99,7 @@ describe('a charge', () => {
       settledAt: new Date(settledAt),
     }));
     if (!before || !at) throw new Error('two');
-    await db.transaction((trx) => postEntries(trx, 'Africa/Lagos', [before, at]));
+    await db.transaction((trx) => postEntries(trx, [before, at]));
     expect(
       await db.rows`SELECT settlement_day::text AS day FROM ledger_entries WHERE resource_id = ANY(${[before.resourceId, at.resourceId]}) ORDER BY settled_at`,
     ).toEqual([{ day: '2096-03-01' }, { day: '2096-03-02' }]);
@@ -116,7 +113,7 @@ describe('a refund', () => {
     const rejected = await refund(reference, 0.1, 'rejected');
     const refundId = await refund(reference, 0.3, 'completed');
     const again = { action: 'completed', bankTransactionId: `tx-${refundId}`, reason: null } as const;
-    await db.transaction((trx) => answerRefund(trx, keyring, timeZone, standing.bankId, refundId, again));
+    await db.transaction((trx) => answerRefund(trx, standing.bankId, refundId, again));
     for (const other of [pending, rejected]) expect(await postingsOf(db, other)).toEqual([]);
     expect(await postingsOf(db, refundId)).toEqual([
       `refund: -30 NGN merchant of ${standing.merchantId}`,
@@ -129,13 +126,13 @@ describe('a refund', () => {
 
 describe('a payment between customers', () => {
   it('is in transit once it is debited, and the payee’s bank’s once that knows of it', async () => {
-    const payee = await standingApproval(db, keyring);
-    const { id, deliveryId } = await payAnother(db, keyring, standing, payee);
+    const payee = await standingApproval(db);
+    const { id, deliveryId } = await payAnother(db, standing, payee);
     expect(await balancesOf(db, standing.bankId)).toEqual({ customer_bank: -250n });
     expect(await balancesOf(db, payee.bankId)).toEqual({ in_transit: 250n });
 
     for (let n = 0; n < 2; n++) {
-      await settleCredit(db, keyring, deliveryId);
+      await settleCredit(db, deliveryId);
     }
     expect(await postingsOf(db, id)).toEqual([
       `charge: -250 NGN customer_bank of ${standing.bankId}`,
@@ -147,17 +144,17 @@ describe('a payment between customers', () => {
   });
 
   it('that is reversed is taken from the payee’s bank, whether it has arrived there or does so later', async () => {
-    const payee = await standingApproval(db, keyring);
-    const { id, deliveryId } = await payAnother(db, keyring, standing, payee);
+    const payee = await standingApproval(db);
+    const { id, deliveryId } = await payAnother(db, standing, payee);
     await db.transaction((trx) =>
-      postReversal(trx, timeZone, {
+      postReversal(trx, {
         resourceId: newId('exception'),
         billingRequestId: id,
         amount: 250n,
         at: new Date(),
       }),
     );
-    await settleCredit(db, keyring, deliveryId);
+    await settleCredit(db, deliveryId);
     expect(await balancesOf(db, standing.bankId)).toEqual({ customer_bank: 0n });
     expect(await balancesOf(db, payee.bankId)).toEqual({ in_transit: 0n, payee_bank: 0n });
   });
@@ -175,7 +172,7 @@ describe('a charge whose money did not stay', () => {
     const { id, reference } = await charge();
     await refund(reference, 0.3, 'completed');
     const reversal = undone(id);
-    for (let n = 0; n < 2; n++) await db.transaction((trx) => postReversal(trx, timeZone, reversal));
+    for (let n = 0; n < 2; n++) await db.transaction((trx) => postReversal(trx, reversal));
 
     expect(await postingsOf(db, reversal.resourceId)).toEqual([
       `reversal: -70 NGN merchant of ${standing.merchantId}`,
@@ -188,14 +185,14 @@ describe('a charge whose money did not stay', () => {
   it('lets its bank off nothing where it says that it has more than was asked for', async () => {
     const { id } = await charge();
     await answer(id, `second-${id}`);
-    await resolveAsOperator(db, keyring, id, 'written_off');
+    await resolveAsOperator(db, id, 'written_off');
     expect(await balancesOf(db, standing.bankId)).toEqual({ customer_bank: -100n });
   });
 });
 
 const anyCharge = (settledAt = new Date('2096-03-01T12:00:00Z')) => chargeOfNoRow(standing, settledAt);
 
-const posted = (entry: LedgerEntry) => db.transaction((trx) => postEntries(trx, timeZone, [entry]));
+const posted = (entry: LedgerEntry) => db.transaction((trx) => postEntries(trx, [entry]));
 
 describe('the ledger', () => {
   it('refuses what does not add up to nothing, in each currency for itself', async () => {
@@ -219,7 +216,7 @@ describe('the ledger', () => {
   it('refuses it also where it was balanced when it was first asked', async () => {
     const entry = anyCharge();
     const forged = db.transaction(async (trx) => {
-      await postEntries(trx, timeZone, [entry]);
+      await postEntries(trx, [entry]);
       await trx.query('SET CONSTRAINTS ALL IMMEDIATE');
       await trx.query('SET CONSTRAINTS ALL DEFERRED');
       await trx.rows`${raw(ANOTHER_POSTING, { resourceId: entry.resourceId })}`;
@@ -268,13 +265,13 @@ describe('the ledger', () => {
   });
 
   it('does not let charges of one merchant wait for each other, were they hundreds at once', async () => {
-    const many = openDatabase(database.url, 30);
+    const many = openDatabase(database.url, 30, engineFacts);
     const open = await Promise.all(Array.from({ length: 30 }, () => openTransaction(many)));
     // All are open at the same time: were there a row that two need, one of them would not get to
     // its end.
     const done = await Promise.allSettled(
       open.map(async ({ trx }) => {
-        for (let n = 0; n < 10; n++) await postEntries(trx, timeZone, [anyCharge()]);
+        for (let n = 0; n < 10; n++) await postEntries(trx, [anyCharge()]);
       }),
     );
     const kept = done.filter(({ status }) => status === 'rejected').length;

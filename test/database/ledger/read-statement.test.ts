@@ -1,6 +1,5 @@
 import { answerBillingRequest } from '../../../src/database/billing-request/settle-billing-request';
 import { dayBegin } from '../../../src/database/clock/day-begin';
-import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { postEntries } from '../../../src/database/ledger/post-entries';
 import { readFinality, readTotals } from '../../../src/database/ledger/read-statement';
 import { calendarDay, startOfDay } from '../../../src/domain/calendar';
@@ -12,17 +11,17 @@ import { openTransaction } from '../../support/open-transaction';
 import { answerBill, bill, charge } from '../../support/settled';
 import { moveClock, standingApproval, type Standing } from '../../support/standing';
 import { raw } from '../../../src/database/pool/statement';
+import { installedWith } from '../../support/keyring';
 
 /** When a settlement day is over for good, and what becomes of what comes too late. */
 
-const keyring = readKeyring(makeKeyring());
 const timeZone = 'Africa/Lagos';
 
 const { db } = databaseOfFile();
 let standing: Standing;
 beforeEach(async () => {
   await letMidnightPass();
-  standing = await standingApproval(db, keyring);
+  standing = await standingApproval(db);
 });
 
 const today = async (owner = standing.merchantId): Promise<string> => {
@@ -32,25 +31,28 @@ const today = async (owner = standing.merchantId): Promise<string> => {
 const merchant = () => ({ entityId: standing.merchantId, role: 'merchant' }) as const;
 const bank = () => ({ entityId: standing.bankId, role: 'bank' }) as const;
 const isFinalFor = async (party: ReturnType<typeof merchant> | ReturnType<typeof bank>, date: string) =>
-  (await readFinality(db, timeZone, date, party)).final;
+  (await readFinality(db, date, party)).final;
 const chargedOn = async (date: string) =>
-  (await readTotals(db, timeZone, { party: merchant(), date, currency: 'NGN' })).charges.amount;
+  (await readTotals(db, { party: merchant(), date, currency: 'NGN' })).charges.amount;
 const openAtTheEndOf = async (date: string) =>
-  (await readTotals(db, timeZone, { party: merchant(), date, currency: 'NGN' })).exceptionsOpen;
+  (await readTotals(db, { party: merchant(), date, currency: 'NGN' })).exceptionsOpen;
 
 describe('a night on which clocks are set back from 01:00 to 00:00', () => {
   const zone = 'Atlantic/Azores';
   /** 00:20 of the 31st, for the first time. */
   const AFTER_MIDNIGHT = '2027-10-31T00:20:00Z';
-  const totalsOf = (date: string) => readTotals(db, zone, { party: merchant(), date, currency: 'NGN' });
+  const totalsOf = (date: string) =>
+    readTotals(installedWith(db, { timeZone: zone }), { party: merchant(), date, currency: 'NGN' });
 
   it('ends the day before at the first midnight: what opens after it is not open when that ends', async () => {
     await db.rows`UPDATE entities SET clock_offset = ${AFTER_MIDNIGHT}::timestamptz - clock_timestamp() WHERE id = ${standing.merchantId}`;
-    const { id } = await charge(db, keyring, standing);
-    await answerBill(db, keyring, standing, id, null);
+    const { id } = await charge(db, standing);
+    await answerBill(db, standing, id, null);
     expect((await totalsOf('2027-10-30')).exceptionsOpen).toBe(0);
     expect((await totalsOf('2027-10-31')).exceptionsOpen).toBe(1);
-    expect((await readFinality(db, zone, '2027-10-30', merchant())).final).toBe(true);
+    expect((await readFinality(installedWith(db, { timeZone: zone }), '2027-10-30', merchant())).final).toBe(
+      true,
+    );
   });
 
   it.each([
@@ -83,12 +85,10 @@ describe('a settlement day', () => {
 
   it('is not final while a charge of it is under way, and has that charge when it is', async () => {
     const day = await today();
-    const { id } = await bill(db, keyring, standing);
+    const { id } = await bill(db, standing);
     const settling = await openTransaction(db);
     await answerBillingRequest(
       settling.trx,
-      keyring,
-      timeZone,
       standing.bankId,
       id,
       { outcome: 'approved', bankTransactionId: `tx-${id}`, action: null },
@@ -98,7 +98,7 @@ describe('a settlement day', () => {
     expect(await isFinalFor(merchant(), day)).toBe(false);
     expect(await chargedOn(day)).toBe(0n);
     // Another's charge is nothing to this merchant, nor is one of this merchant's later days.
-    const other = await standingApproval(db, keyring);
+    const other = await standingApproval(db);
     const elsewhere = await openTransaction(db);
     await elsewhere.trx.rows`SELECT settling_now(${other.merchantId})`;
     await elsewhere.trx.rows`SELECT settling_now(${standing.merchantId})`;
@@ -111,10 +111,10 @@ describe('a settlement day', () => {
   it.each(['missing_at_bank', 'amount_differs'] as const)(
     'is not final while a bank’s file is judged, and counts what that opens as open (%s)',
     async (kind) => {
-      const { id } = await charge(db, keyring, standing);
+      const { id } = await charge(db, standing);
       const day = await today();
       const judging = await openTransaction(db);
-      await openBookingCase(judging.trx, keyring, {
+      await openBookingCase(judging.trx, {
         kind,
         billingRequestId: id,
         bankId: standing.bankId,
@@ -143,14 +143,14 @@ describe('a settlement day', () => {
     await moveClock(db, standing.merchantId, '2 days');
     expect(await isFinalFor(merchant(), day)).toBe(false);
     // It was told the time when the day was still open, and so is posted to it.
-    await postEntries(settling.trx, timeZone, [entry(read?.at ?? new Date(0))]);
+    await postEntries(settling.trx, [entry(read?.at ?? new Date(0))]);
     await settling.commit();
     expect(await isFinalFor(merchant(), day)).toBe(true);
     expect(await chargedOn(day)).toBe(1n);
   });
 
   it('never changes once it is final: a late entry is posted to today, and says where it belongs', async () => {
-    await charge(db, keyring, standing);
+    await charge(db, standing);
     const day = await today();
     const noon = new Date(`${day}T12:00:00+01:00`);
     await moveClock(db, standing.merchantId, '40 days');
@@ -158,7 +158,7 @@ describe('a settlement day', () => {
     const before = await chargedOn(day);
 
     const late = entry(noon);
-    await db.transaction((trx) => postEntries(trx, timeZone, [late]));
+    await db.transaction((trx) => postEntries(trx, [late]));
     expect(await chargedOn(day)).toBe(before);
     expect(await chargedOn(await today())).toBe(1n);
     expect(
@@ -170,7 +170,7 @@ describe('a settlement day', () => {
   it('does not let a late entry into the day that it is while that ends', async () => {
     const day = await today();
     const correcting = await openTransaction(db);
-    await postEntries(correcting.trx, timeZone, [entry(new Date('2026-01-31T12:00:00Z'))]);
+    await postEntries(correcting.trx, [entry(new Date('2026-01-31T12:00:00Z'))]);
     await moveClock(db, standing.merchantId, '1 day');
     expect(await isFinalFor(merchant(), day)).toBe(false);
     await correcting.commit();
@@ -182,7 +182,7 @@ describe('a settlement day', () => {
     const open = await Promise.all(Array.from({ length: 6 }, () => openTransaction(db)));
     for (const { trx } of open) {
       await trx.rows`SELECT settling_now(${standing.merchantId})`;
-      await postEntries(trx, timeZone, [entry(new Date())]);
+      await postEntries(trx, [entry(new Date())]);
     }
     await Promise.all(open.map((one) => one.commit()));
     expect(await chargedOn(await today())).toBe(6n);

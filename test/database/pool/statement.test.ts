@@ -1,5 +1,6 @@
 import type { Executor } from '../../../src/database/pool/connection';
 import { raw, sql, STATEMENTS } from '../../../src/database/pool/statement';
+import { engineFacts } from '../../support/keyring';
 import { databaseOfFile } from '../../support/database';
 
 const test = databaseOfFile();
@@ -9,6 +10,7 @@ async function sent(work: (db: Executor) => Promise<unknown>): Promise<{ text: s
   let seen = { text: '', values: [] as unknown[] };
   const db: Executor = {
     ...STATEMENTS,
+    ...engineFacts,
     query(text, values = []) {
       seen = { text, values };
       return Promise.resolve({ rows: [] });

@@ -1,4 +1,3 @@
-import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { enqueueStarts } from '../../../src/database/outbox';
 import {
   openWork,
@@ -15,7 +14,6 @@ import { billIsAmongTheNext, takeMessages } from '../../support/outbox';
 import { makeSchedule, standingApproval, type Standing } from '../../support/standing';
 import { raw } from '../../../src/database/pool/statement';
 
-const keyring = readKeyring(makeKeyring());
 const AFTER_S = 300;
 const LIMIT = 100;
 
@@ -29,8 +27,8 @@ beforeEach(async () => {
   await db.rows`DELETE FROM outbox`;
   await asOwner(database.url, `DELETE FROM webhook_deliveries WHERE id ~ '^dlv_.$'`);
   await db.rows`UPDATE entities SET clock_offset = '0', clock_target = NULL, clock_moved_at = NULL`;
-  standing = await standingApproval(db, keyring);
-  scheduleId = await makeSchedule(db, keyring, standing);
+  standing = await standingApproval(db);
+  scheduleId = await makeSchedule(db, standing);
 });
 
 /** When it has something to do, beside the merchant's business time. */
@@ -76,7 +74,7 @@ describe('what is overdue', () => {
   it('is not what waits in the outbox for its turn, beside which the lost one is found', async () => {
     await actsAt('-10 minutes');
     const lost = scheduleId;
-    scheduleId = await makeSchedule(db, keyring, standing);
+    scheduleId = await makeSchedule(db, standing);
     await actsAt('-10 minutes');
     await db.transaction((trx) =>
       enqueueStarts(trx, [

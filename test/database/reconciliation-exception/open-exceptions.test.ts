@@ -1,4 +1,3 @@
-import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { openExceptions } from '../../../src/database/reconciliation-exception/open-exceptions';
 import { createMetrics } from '../../../src/process/metrics';
 import { measureService } from '../../../src/process/service-metrics';
@@ -7,28 +6,23 @@ import { valueOf } from '../../support/metrics';
 import { answerBill, bill } from '../../support/settled';
 import { standingApproval, type Standing } from '../../support/standing';
 
-const keyring = readKeyring(makeKeyring());
-
 const database = databaseOfFile();
 const { db } = database;
 let standing: Standing;
 beforeEach(async () => {
-  standing = await standingApproval(db, keyring);
+  standing = await standingApproval(db);
 });
 
-const charge = () => bill(db, keyring, standing);
+const charge = () => bill(db, standing);
 
 const exceptionsOf = (id: string) =>
   db.rows`SELECT kind, state, bank_transaction_id AS "bankTransactionId" FROM reconciliation_exceptions WHERE billing_request_id = ${id} ORDER BY recorded_at`;
 
 const open = (billingRequestId: string, kind: 'unanswered' | 'credit_undelivered') =>
-  db.transaction((trx) =>
-    openExceptions(trx, keyring, 'network', [{ kind, billingRequestId, refundId: null }]),
-  );
+  db.transaction((trx) => openExceptions(trx, 'network', [{ kind, billingRequestId, refundId: null }]));
 
 /** The bank approves, by the id of another debit each time. */
-const answer = (id: string, bankTransactionId: string) =>
-  answerBill(db, keyring, standing, id, bankTransactionId);
+const answer = (id: string, bankTransactionId: string) => answerBill(db, standing, id, bankTransactionId);
 
 it('a bank that goes on contradicting itself fills no list: one exception, with a hundred answers beneath it', async () => {
   const { id } = await charge();
@@ -62,7 +56,7 @@ it('many are opened at once: those that are new, each told once to both sides', 
     },
   }));
 
-  const opened = await db.transaction((trx) => openExceptions(trx, keyring, 'bank', [...cases, ...cases]));
+  const opened = await db.transaction((trx) => openExceptions(trx, 'bank', [...cases, ...cases]));
 
   expect([...opened.keys()]).toEqual([0, 2]);
   const kinds = await Promise.all(charges.map(({ id }) => exceptionsOf(id)));

@@ -1,4 +1,3 @@
-import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { recordAuditEvent } from '../../../src/database/record/audit-event';
 import { recordEvents } from '../../../src/database/record/event';
 import type { Transaction } from '../../../src/database/pool/connection';
@@ -10,11 +9,10 @@ import { makeSchedule, standingApproval } from '../../support/standing';
 /** Changes that open access or move money, by a thief who has the database login of the API. */
 
 const test = databaseOfFile();
-const ring = readKeyring(makeKeyring());
 let ids: { bankId: string; merchantId: string; agreementId: string; scheduleId: string };
 beforeAll(async () => {
-  const standing = await standingApproval(test.db, ring);
-  ids = { ...standing, scheduleId: await makeSchedule(test.db, ring, standing) };
+  const standing = await standingApproval(test.db);
+  ids = { ...standing, scheduleId: await makeSchedule(test.db, standing) };
 });
 
 const UNRECORDED = {

@@ -1,5 +1,4 @@
 import { readConfig, recurringRules } from '../../../src/settings/config';
-import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { databaseOfFile } from '../../support/database';
 import { runSchedule, type ScheduleAtRest } from '../../support/schedule';
 import {
@@ -12,7 +11,6 @@ import {
 
 /** Many schedules of one due moment: their workflows wake one after the other, and none early. */
 
-const keyring = readKeyring(makeKeyring());
 const rules = { ...recurringRules(readConfig({})), dueRate: 10 };
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -21,7 +19,7 @@ const { db } = databaseOfFile();
 let standing: Standing;
 
 beforeEach(async () => {
-  standing = await standingApproval(db, keyring);
+  standing = await standingApproval(db);
 });
 
 /** A due moment that no other test has, nor has the day after it. */
@@ -31,12 +29,12 @@ const moment = () => new Date(Math.floor(Date.now() / 1000) * 1000 + (10 + 2 * m
 async function crowd(startAt: Date, count: number): Promise<string[]> {
   const ids: string[] = [];
   for (let made = 0; made < count; made++) {
-    ids.push(await makeSchedule(db, keyring, standing, { startAt, frequency: 'daily' }));
+    ids.push(await makeSchedule(db, standing, { startAt, frequency: 'daily' }));
   }
   return ids;
 }
 
-const run = (id: string): Promise<ScheduleAtRest> => runSchedule(db, keyring, rules, id);
+const run = (id: string): Promise<ScheduleAtRest> => runSchedule(db, rules, id);
 
 async function placesOf(ids: string[]): Promise<number[]> {
   const found = await db.rows<{
@@ -50,8 +48,8 @@ it('gives no two of them one place, also where their workflows begin at once', a
   const ids: string[] = [];
   // Each has an agreement of its own, so that none waits for another's.
   for (let made = 0; made < 5; made++) {
-    const own = await standingApproval(db, keyring);
-    ids.push(await makeSchedule(db, keyring, own, { startAt, frequency: 'daily' }));
+    const own = await standingApproval(db);
+    ids.push(await makeSchedule(db, own, { startAt, frequency: 'daily' }));
   }
   const all = await Promise.all(ids.map(run));
   expect(await placesOf(ids)).toEqual([0, 100, 200, 300, 400]);
@@ -80,7 +78,7 @@ it('keeps the place of one that is read again, and gives new ones for the next m
 
   await moveClock(db, standing.merchantId, `${startAt.getTime() - Date.now() + 1_000} milliseconds`);
   for (const id of ids) await run(id);
-  await answerCharges(db, keyring, standing);
+  await answerCharges(db, standing);
   for (const id of ids.toReversed()) await run(id);
   expect(await placesOf(ids)).toEqual([0, 100, 200]);
   // Places are taken in the order of the charges, so that it stays what it was.
@@ -103,17 +101,17 @@ it('gives none to what is paused, so that others do not wait behind it', async (
 it('spreads retries as well: the first attempts may have been made at once, after an outage', async () => {
   const startAt = new Date();
   const ids: string[] = [];
-  for (let made = 0; made < 2; made++) ids.push(await makeSchedule(db, keyring, standing, { startAt }));
+  for (let made = 0; made < 2; made++) ids.push(await makeSchedule(db, standing, { startAt }));
   for (const id of ids) expect(await run(id)).toMatchObject({ next: 'expire' });
-  await answerCharges(db, keyring, standing, 'insufficient_funds');
+  await answerCharges(db, standing, 'insufficient_funds');
   for (const [at, id] of ids.entries())
     expect(await run(id)).toMatchObject({ next: 'charge', delayMs: at * 100 });
 });
 
 it('makes a retry before the next due date, whatever its place', async () => {
-  const id = await makeSchedule(db, keyring, standing, { startAt: new Date() });
+  const id = await makeSchedule(db, standing, { startAt: new Date() });
   await run(id);
-  await answerCharges(db, keyring, standing, 'insufficient_funds');
+  await answerCharges(db, standing, 'insufficient_funds');
   await run(id);
   await db.rows`UPDATE schedules SET delay_ms = ${6 * HOUR_MS}, noticed_n = next_n WHERE id = ${id}`;
   await db.rows`UPDATE billings b SET retry_at = s.next_due_at - interval '1 hour' FROM schedules s

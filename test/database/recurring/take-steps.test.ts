@@ -1,5 +1,4 @@
 import { answerBillingRequest } from '../../../src/database/billing-request/settle-billing-request';
-import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import {
   cancelSchedule,
   pauseSchedule,
@@ -23,25 +22,23 @@ import {
 import { resolveAsOperator } from '../../support/settled';
 import { raw } from '../../../src/database/pool/statement';
 
-const keyring = readKeyring(makeKeyring());
 const rules = recurringRules(readConfig({}));
-const timeZone = 'Africa/Lagos';
 const HOUR_MS = DAY_MS / 24;
 
 const database = databaseOfFile();
 const { db } = database;
 
-const play = (terms: Partial<ScheduleTerms> = {}) => playSchedule(db, keyring, rules, terms);
-const activities = () => scheduleActivities(db, keyring, rules);
+const play = (terms: Partial<ScheduleTerms> = {}) => playSchedule(db, rules, terms);
+const activities = () => scheduleActivities(db, rules);
 
 const merchant = ({ standing }: PlayedSchedule) =>
   ({ entityId: standing.merchantId, role: 'merchant' }) as const;
 const pause = (played: PlayedSchedule) =>
-  db.transaction((trx) => pauseSchedule(trx, keyring, merchant(played), played.id));
+  db.transaction((trx) => pauseSchedule(trx, merchant(played), played.id));
 const resume = (played: PlayedSchedule) =>
-  db.transaction((trx) => resumeSchedule(trx, keyring, merchant(played), played.id));
+  db.transaction((trx) => resumeSchedule(trx, merchant(played), played.id));
 const cancel = (played: PlayedSchedule) =>
-  db.transaction((trx) => cancelSchedule(trx, keyring, merchant(played), played.id));
+  db.transaction((trx) => cancelSchedule(trx, merchant(played), played.id));
 const suspend = (played: PlayedSchedule) => played.decide('suspended');
 const deny = (played: PlayedSchedule) => played.decide('deny');
 const approve = (played: PlayedSchedule) => played.decide('approve_recurring');
@@ -115,7 +112,7 @@ describe('a declined charge', () => {
     ['while somebody has to look into it', () => Promise.resolve()],
     [
       'once the operator has written it off',
-      (billingRequestId: string) => resolveAsOperator(db, keyring, billingRequestId, 'written_off'),
+      (billingRequestId: string) => resolveAsOperator(db, billingRequestId, 'written_off'),
     ],
   ])('that the bank then calls approved is not tried again %s', async (_, resolve) => {
     const played = await play();
@@ -127,7 +124,7 @@ describe('a declined charge', () => {
     }>`SELECT id FROM billing_requests WHERE schedule_id = ${played.id}`;
     const approved = { outcome: 'approved', bankTransactionId: `late-${asked?.id}`, action: null } as const;
     const late = await db.transaction((trx) =>
-      answerBillingRequest(trx, keyring, timeZone, played.standing.bankId, asked?.id ?? '', approved, {}),
+      answerBillingRequest(trx, played.standing.bankId, asked?.id ?? '', approved, {}),
     );
     expect(late).toMatchObject({ status: 'declined', agreed: false });
     await resolve(asked?.id ?? '');
@@ -224,7 +221,7 @@ it('a billing that is tried again after the zone was corrected has the due date 
   await played.answer('insufficient_funds');
   await played.advance();
   await played.later(DAY_MS);
-  await runSchedule(db, keyring, { ...rules, timeZone: 'Africa/Nairobi' }, played.id);
+  await runSchedule(db, { ...rules, timeZone: 'Africa/Nairobi' }, played.id);
   expect(await played.billings()).toEqual(['0 successful 1x', '1 pending 2x']);
 });
 
@@ -339,5 +336,5 @@ it('an agreement of more schedules than move at once suspends a thousand, and ha
   // All but the first hundred of the others do so after what other parties ask for.
   expect(await billIsAmongTheNext(db, 1_101)).toBe(true);
   const last = `sch_z${'1150'.padStart(25, '0')}`;
-  expect(await runSchedule(db, keyring, rules, last)).toMatchObject({ status: 'suspended' });
+  expect(await runSchedule(db, rules, last)).toMatchObject({ status: 'suspended' });
 });

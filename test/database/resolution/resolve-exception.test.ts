@@ -1,5 +1,4 @@
 import * as fc from 'fast-check';
-import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { answerRefund } from '../../../src/database/refund/settle-refund';
 import type { Resolution } from '../../../src/domain/books/reconciliation-exception';
 import { openBookingCase } from '../../support/bank-file';
@@ -11,8 +10,6 @@ import { standingApproval, type Standing } from '../../support/standing';
 
 /** Write-offs of one charge, and what else becomes of it: what its bank owes in the end. */
 
-const keyring = readKeyring(makeKeyring());
-const timeZone = 'Africa/Lagos';
 /** The amount of each charge here, in minor units. */
 const AMOUNT = 100;
 
@@ -20,18 +17,18 @@ const { db } = databaseOfFile();
 let standing: Standing;
 let charged: Billed;
 
-const newCharge = async () => (charged = await charge(db, keyring, standing));
+const newCharge = async () => (charged = await charge(db, standing));
 beforeEach(async () => {
-  standing = await standingApproval(db, keyring);
+  standing = await standingApproval(db);
   await newCharge();
 });
 
-const resolveAll = (resolution: Resolution) => resolveAsOperator(db, keyring, charged.id, resolution);
+const resolveAll = (resolution: Resolution) => resolveAsOperator(db, charged.id, resolution);
 
 /** A file of the bank has the charge by another amount, or not at all; the operator lets it off. */
 async function writeOffBooked(bookedAmount: number | null) {
   await db.transaction((trx) =>
-    openBookingCase(trx, keyring, {
+    openBookingCase(trx, {
       kind: bookedAmount === null ? 'missing_at_bank' : 'amount_differs',
       billingRequestId: charged.id,
       refundId: null,
@@ -50,21 +47,21 @@ async function writeOffBooked(bookedAmount: number | null) {
 
 /** The bank takes its word back, and the operator lets it off. */
 async function writeOffDenied() {
-  await answerBill(db, keyring, standing, charged.id, null);
+  await answerBill(db, standing, charged.id, null);
   await resolveAll('written_off');
 }
 
 /** The bank has debited anew instead, and finds that no money moved. */
 async function reverse() {
-  await answerBill(db, keyring, standing, charged.id, null, 'account_closed');
+  await answerBill(db, standing, charged.id, null, 'account_closed');
   await resolveAll('no_money_moved');
 }
 
-const begin = (amount: number) => refund(db, keyring, standing, charged.reference, amount / 100);
+const begin = (amount: number) => refund(db, standing, charged.reference, amount / 100);
 
 const end = (refundId: string, action: 'completed' | 'rejected') =>
   db.transaction((trx) =>
-    answerRefund(trx, keyring, timeZone, standing.bankId, refundId, {
+    answerRefund(trx, standing.bankId, refundId, {
       action,
       bankTransactionId: action === 'completed' ? `tx-${refundId}` : null,
       reason: action === 'rejected' ? 'account_closed' : null,

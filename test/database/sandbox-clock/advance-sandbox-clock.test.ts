@@ -1,7 +1,6 @@
 import { readConfig, recurringRules } from '../../../src/settings/config';
 import { changeEndpoint } from '../../../src/database/entity-control/control-entity';
 import { OPERATOR } from '../../support/operator';
-import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import {
   beginAdvance,
   endAdvance,
@@ -17,7 +16,6 @@ import { billIsAmongTheNext, takeMessages, takeSignals } from '../../support/out
 import { runSchedule } from '../../support/schedule';
 import { answerCharges, makeSchedule, standingApproval, type Standing } from '../../support/standing';
 
-const keyring = readKeyring(makeKeyring());
 const rules = recurringRules(readConfig({}));
 const DAY_MS = 86_400_000;
 
@@ -26,7 +24,7 @@ let standing: Standing;
 let owner: string;
 
 beforeEach(async () => {
-  standing = await standingApproval(db, keyring);
+  standing = await standingApproval(db);
   owner = standing.merchantId;
   await db.rows`DELETE FROM outbox`;
 });
@@ -76,20 +74,20 @@ describe('the clock', () => {
 
 describe('what is due', () => {
   it('is now, once a bank has answered and the schedule has not acted on it: time must not go on over it', async () => {
-    const id = await makeSchedule(db, keyring, standing, { frequency: 'weekly' });
-    await runSchedule(db, keyring, rules, id);
-    await answerCharges(db, keyring, standing);
+    const id = await makeSchedule(db, standing, { frequency: 'weekly' });
+    await runSchedule(db, rules, id);
+    await answerCharges(db, standing);
     const { now } = await readClock(db, owner);
     const moment = await nextMoment(db, owner, '-infinity');
     expect(moment?.getTime()).toBeLessThanOrEqual(now.getTime());
-    await runSchedule(db, keyring, rules, id);
+    await runSchedule(db, rules, id);
     const later = await nextMoment(db, owner, '-infinity');
     expect(later?.getTime()).toBeGreaterThan(now.getTime() + 5 * DAY_MS);
   });
 
   it('is signalled by its moment; all that waits is signalled after a move', async () => {
-    const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
-    await runSchedule(db, keyring, rules, id);
+    const id = await makeSchedule(db, standing, { frequency: 'daily' });
+    await runSchedule(db, rules, id);
     await takeSignals(db);
     await signalDue(db, owner, (await readClock(db, owner)).now);
     expect(await takeSignals(db)).toEqual([]);
@@ -98,15 +96,15 @@ describe('what is due', () => {
   });
 
   it('is told to many workflows without delaying others’ bills, or what a few are told', async () => {
-    const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
-    await runSchedule(db, keyring, rules, id);
+    const id = await makeSchedule(db, standing, { frequency: 'daily' });
+    await runSchedule(db, rules, id);
     await db.rows`INSERT INTO schedules SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'sch_z' || lpad(n::text, 25, '0')))).*
        FROM schedules s, generate_series(1, 200) AS n WHERE s.id = ${id}`;
     await db.rows`DELETE FROM outbox`;
     await signalDue(db, owner, 'infinity');
-    const small = await standingApproval(db, keyring);
-    const one = await makeSchedule(db, keyring, small, { frequency: 'daily' });
-    await runSchedule(db, keyring, rules, one);
+    const small = await standingApproval(db);
+    const one = await makeSchedule(db, small, { frequency: 'daily' });
+    await runSchedule(db, rules, one);
     await signalDue(db, small.merchantId, 'infinity');
     expect(await billIsAmongTheNext(db, 1)).toBe(true);
     const { leased } = await takeMessages(db, 'later', 2);
@@ -117,22 +115,20 @@ describe('what is due', () => {
     const since = (await readClock(db, owner)).realNow;
     const inHand = () => workInHand(db, owner, since, 'infinity');
     await beginAdvance(db, owner, new Date(Date.now() + 86_400_000));
-    const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
+    const id = await makeSchedule(db, standing, { frequency: 'daily' });
     expect(await inHand()).toMatchObject({ undone: 1, asked: 0 });
-    await runSchedule(db, keyring, rules, id);
+    await runSchedule(db, rules, id);
     expect(await inHand()).toMatchObject({ undone: 0, asked: 1 });
-    await answerCharges(db, keyring, standing);
+    await answerCharges(db, standing);
     expect(await inHand()).toMatchObject({ undone: 1, asked: 0 });
-    await runSchedule(db, keyring, rules, id);
+    await runSchedule(db, rules, id);
     expect(await inHand()).toMatchObject({ undone: 0, asked: 0 });
   });
 
   it('includes a webhook of the schedule that nobody has tried to send', async () => {
-    await db.transaction((trx) =>
-      changeEndpoint(trx, keyring, OPERATOR, standing.bankId, 'https://bank.test/'),
-    );
-    const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
-    await runSchedule(db, keyring, rules, id);
+    await db.transaction((trx) => changeEndpoint(trx, OPERATOR, standing.bankId, 'https://bank.test/'));
+    const id = await makeSchedule(db, standing, { frequency: 'daily' });
+    await runSchedule(db, rules, id);
     const { now } = await readClock(db, owner);
     const { at } = await workInHand(db, owner, now, 'infinity');
     expect(await workInHand(db, owner, now, at)).toMatchObject({ unattempted: 1, unattemptedOfMoment: 1 });
@@ -146,8 +142,8 @@ describe('what is due', () => {
   });
 
   it('does not include what the bank was asked for earlier', async () => {
-    const id = await makeSchedule(db, keyring, standing, { frequency: 'daily' });
-    await runSchedule(db, keyring, rules, id);
+    const id = await makeSchedule(db, standing, { frequency: 'daily' });
+    await runSchedule(db, rules, id);
     const { realNow } = await readClock(db, owner);
     expect(await workInHand(db, owner, after(-60_000, realNow), 'infinity')).toMatchObject({ asked: 1 });
     expect(await workInHand(db, owner, after(1, realNow), 'infinity')).toMatchObject({ asked: 0 });

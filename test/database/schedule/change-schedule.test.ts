@@ -1,4 +1,3 @@
-import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import {
   changeSchedule,
   pauseSchedule,
@@ -13,12 +12,11 @@ import { DAY_MS, playSchedule, type PlayedSchedule } from '../../support/schedul
 import { setEntityTrust } from '../../support/recorded-change';
 import { raw } from '../../../src/database/pool/statement';
 
-const keyring = readKeyring(makeKeyring());
 const rules = recurringRules(readConfig({}));
 
 const { db } = databaseOfFile();
 
-const play = (terms: Partial<ScheduleTerms> = {}) => playSchedule(db, keyring, rules, terms);
+const play = (terms: Partial<ScheduleTerms> = {}) => playSchedule(db, rules, terms);
 
 /** A schedule whose first billing has succeeded. */
 async function running(terms: Partial<ScheduleTerms> = {}): Promise<PlayedSchedule> {
@@ -32,11 +30,11 @@ async function running(terms: Partial<ScheduleTerms> = {}): Promise<PlayedSchedu
 const merchant = ({ standing }: PlayedSchedule) =>
   ({ entityId: standing.merchantId, role: 'merchant' }) as const;
 const pause = (played: PlayedSchedule) =>
-  db.transaction((trx) => pauseSchedule(trx, keyring, merchant(played), played.id));
+  db.transaction((trx) => pauseSchedule(trx, merchant(played), played.id));
 const resume = (played: PlayedSchedule) =>
-  db.transaction((trx) => resumeSchedule(trx, keyring, merchant(played), played.id));
+  db.transaction((trx) => resumeSchedule(trx, merchant(played), played.id));
 const change = (played: PlayedSchedule, to: ScheduleChange) =>
-  db.transaction((trx) => changeSchedule(trx, keyring, rules, merchant(played), played.id, to));
+  db.transaction((trx) => changeSchedule(trx, rules, merchant(played), played.id, to));
 
 async function charged({ id }: PlayedSchedule): Promise<bigint[]> {
   const found = await db.rows<{

@@ -1,11 +1,9 @@
 import { createEntity } from '../../../src/database/entity/create-entity';
-import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { readAuditEvents } from '../../../src/database/timeline/read-steps';
 import { databaseOfFile } from '../../support/database';
 
 /** Acts of all parties are kept for good: a story must not cost what others have done. */
 
-const keyring = readKeyring(makeKeyring());
 /** A bank with many differences in its file, in small. */
 const MANY = 3_000;
 const LIMIT = 10;
@@ -14,7 +12,7 @@ const database = databaseOfFile();
 
 it('reads few of a bank’s many acts, and tells the latest and those on its own exceptions', async () => {
   const { db } = database;
-  const made = await db.transaction((trx) => createEntity(trx, keyring, { type: 'bank', name: 'B' }));
+  const made = await db.transaction((trx) => createEntity(trx, { type: 'bank', name: 'B' }));
   const entityId = made?.entityId ?? '';
   const act = (times: number, action: string, exceptionId: string | null) =>
     db.rows`INSERT INTO audit_events (actor, action, entity_id, after)

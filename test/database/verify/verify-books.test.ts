@@ -4,7 +4,6 @@ import { Client } from 'pg';
 import { closeExpiredRequests } from '../../../src/database/billing-request/settle-billing-request';
 import { ROWS_OF } from '../../../src/database/chain/chained-rows';
 import { lastHead, readHead } from '../../../src/database/chain/sign-head';
-import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { foldBalances } from '../../../src/database/ledger/fold-balances';
 import { recordAuditEvent } from '../../../src/database/record/audit-event';
 import { remindBank } from '../../../src/database/refund/settle-refund';
@@ -29,8 +28,6 @@ import { raw } from '../../../src/database/pool/statement';
  * names, and what it does not compare.
  */
 
-const keyring = readKeyring(makeKeyring());
-
 let database: TestDatabase;
 /** The login that owns the tables, who can take triggers away. */
 let owner: Client;
@@ -51,38 +48,38 @@ afterAll(async () => {
 /** Books with something of each kind, chained in two parts. */
 async function writeBooks(): Promise<Record<string, string>> {
   const { db } = database;
-  const standing = await standingApproval(db, keyring, { monthlyLimit: 1_000_000n });
+  const standing = await standingApproval(db, { monthlyLimit: 1_000_000n });
   const { merchantId, bankId } = standing;
-  const { payee, ...made } = await settleOfEachKind(db, keyring, standing);
-  const declined = await bill(db, keyring, standing);
-  await answerBill(db, keyring, standing, declined.id, null);
-  const contested = await charge(db, keyring, standing);
-  await answerBill(db, keyring, standing, contested.id, null);
-  const bounced = await charge(db, keyring, standing);
-  const returnedId = await returnedRefund(db, keyring, standing, bounced.reference, 0.3);
-  const granting = await grantingCharge(db, keyring, standing);
-  const expired = await bill(db, keyring, standing);
+  const { payee, ...made } = await settleOfEachKind(db, standing);
+  const declined = await bill(db, standing);
+  await answerBill(db, standing, declined.id, null);
+  const contested = await charge(db, standing);
+  await answerBill(db, standing, contested.id, null);
+  const bounced = await charge(db, standing);
+  const returnedId = await returnedRefund(db, standing, bounced.reference, 0.3);
+  const granting = await grantingCharge(db, standing);
+  const expired = await bill(db, standing);
   await db.rows`UPDATE webhook_deliveries SET status = 'delivered', finished_at = now(), sent = 1
      WHERE id = (SELECT bank_delivery_id FROM billing_requests WHERE id = ${expired.id})`;
   await moveClock(db, merchantId, '2 days');
-  await db.transaction((trx) => closeExpiredRequests(trx, keyring, [expired.id]));
-  const pending = await bill(db, keyring, standing);
+  await db.transaction((trx) => closeExpiredRequests(trx, [expired.id]));
+  const pending = await bill(db, standing);
   // The first makes the refund that is pending overdue.
   for (let reminders = 0; reminders < 2; reminders++) {
     await moveClock(db, merchantId, '20 days');
     await db.transaction(async (trx) => {
       const { id } = await trx.oneRow<{ id: string }>`SELECT id FROM refunds WHERE status = 'pending'`;
-      await remindBank(trx, keyring, 'Africa/Lagos', id);
+      await remindBank(trx, id);
     });
   }
   const act = (action: `entity.${string}`) =>
     db.transaction((trx) => recordAuditEvent(trx, OPERATOR, { action, entityId: merchantId }));
   await act('entity.enabled');
-  await chainBooks(db, keyring);
+  await chainBooks(db);
   await foldBalances(db);
-  await charge(db, keyring, standing);
+  await charge(db, standing);
   await act('entity.disabled');
-  await chainBooks(db, keyring);
+  await chainBooks(db);
   const named = {
     ...made,
     merchantId,
@@ -139,8 +136,8 @@ afterEach(async () => {
   touched.clear();
 });
 
-const all = () => allDifferences(database.db, keyring);
-const ofChains = () => chainDifferences(database.db, keyring);
+const all = () => allDifferences(database.db);
+const ofChains = () => chainDifferences(database.db);
 const ofBooks = () => bookDifferences(database.db);
 
 /** A finding that begins so; `:chargeId` is the charge's id. */
@@ -201,7 +198,7 @@ test('events agree with webhooks that are kept no longer', async () => {
     UPDATE refunds SET bank_delivery_ids = ARRAY(SELECT 'dlv_00' || substr(id, 7) FROM unnest(bank_delivery_ids) AS id);
     UPDATE events SET recorded_at = recorded_at - interval '40 days'`);
   await keep('webhook_receipts');
-  await forgetDeliveries(database.db, keyring, 30);
+  await forgetDeliveries(database.db, 30);
   expect((await ofBooks()).filter((one) => one.includes('webhook'))).toEqual([]);
 });
 
@@ -478,7 +475,7 @@ describe('a head', () => {
     await keep('chain_progress');
     await tamper(`DELETE FROM chain_heads WHERE number = 2`);
     expect(await ofChains()).toEqual(['heads: heads: the heads from 2 to 2 were deleted']);
-    await chainBooks(database.db, keyring);
+    await chainBooks(database.db);
     expect(await ofChains()).toEqual([finding('heads: head 3 of \\S+: the heads from 2 to 2 were deleted$')]);
     await tamper(`DELETE FROM chain_heads`);
     expect(await ofChains()).toEqual(['heads: heads: the heads from 1 to 3 were deleted']);

@@ -1,7 +1,6 @@
 import { createEntity } from '../../../src/database/entity/create-entity';
 import { newId } from '../../../src/database/identifier/new-id';
-import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
-import { decrypt } from '../../../src/database/keys/encrypt';
+import { decrypt } from '../../../src/database/keyring/encrypt';
 import { announce } from '../../../src/database/webhook/announce-webhooks';
 import {
   awaitPlace,
@@ -16,21 +15,20 @@ import { workflowIds } from '../../../src/domain/workflow/workflow-id';
 import { databaseOfFile } from '../../support/database';
 import { recordOutcome } from '../../support/record-outcome';
 import { setWebhookUrl } from '../../support/recorded-change';
+import { engineFacts } from '../../support/keyring';
 
-const keyring = readKeyring(makeKeyring());
+const { keyring } = engineFacts;
 const LEASE_MS = 60_000;
 const { db } = databaseOfFile();
 
 /** A delivery announced to a bank of its own, by a workflow of its own. */
 async function pending() {
   const webhookUrl = 'http://bank.test/';
-  const bank = await db.transaction((trx) =>
-    createEntity(trx, keyring, { type: 'bank', name: 'bank', webhookUrl }),
-  );
+  const bank = await db.transaction((trx) => createEntity(trx, { type: 'bank', name: 'bank', webhookUrl }));
   const workflowId = workflowIds.billingRequest(newId('billingRequest'));
   const entityId = bank?.entityId ?? '';
   const [id = ''] = await db.transaction((trx) =>
-    announce(trx, keyring, [{ entityId, webhookType: 'billing.request', workflowId, items: [{}] }]),
+    announce(trx, [{ entityId, webhookType: 'billing.request', workflowId, items: [{}] }]),
   );
   return { id, workflowId, entityId };
 }
@@ -50,14 +48,13 @@ const MOST = 3;
 const fail = (deliveryId: string, n: number, maxAttempts = MOST) =>
   recordOutcome(
     db,
-    keyring,
     deliveryId,
     n,
     { httpStatus: 500, error: 'HTTP 500', responseHead: 'oh no' },
     maxAttempts,
   );
 const succeed = (deliveryId: string, n: number) =>
-  recordOutcome(db, keyring, deliveryId, n, { responseHead: 'thanks' }, MOST);
+  recordOutcome(db, deliveryId, n, { responseHead: 'thanks' }, MOST);
 
 async function attemptsOf(deliveryId: string) {
   return db.rows<{
@@ -79,7 +76,7 @@ describe('a webhook without an attempt', () => {
     const { id: question, entityId, workflowId } = await pending();
     const webhookType = 'billing.closed';
     const [end] = await db.transaction((trx) =>
-      announce(trx, keyring, [{ entityId, webhookType, workflowId, items: [{}] }]),
+      announce(trx, [{ entityId, webhookType, workflowId, items: [{}] }]),
     );
     const claimed = async (named: readonly WebhookType[] = WEBHOOK_TYPES) =>
       (await claimUnattempted(db, workflowId, LEASE_MS, named)).map((one) => [one.id, one.claimed]);
@@ -136,7 +133,7 @@ describe('an attempt', () => {
     const { nextAttemptAt } = await read(id);
     await fail(id, 1);
     await db.rows`UPDATE webhook_deliveries SET next_attempt_at = clock_timestamp() WHERE id = ${id}`;
-    const late = await recordOutcome(db, keyring, id, 1, { nextAttemptAt }, MOST);
+    const late = await recordOutcome(db, id, 1, { nextAttemptAt }, MOST);
     expect(late).toMatchObject({ status: 'delivered', attempts: 2 });
   });
 

@@ -8,9 +8,8 @@ import {
   readFeed,
 } from '../../../src/database/webhook/read-event-feed';
 import { firstIdAt } from '../../../src/database/identifier/new-id';
-import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { createEntity } from '../../../src/database/entity/create-entity';
-import { decrypt } from '../../../src/database/keys/encrypt';
+import { decrypt } from '../../../src/database/keyring/encrypt';
 import { announce, bodyPlace } from '../../../src/database/webhook/announce-webhooks';
 import { beginAttempt, deliveryToAttempt } from '../../../src/database/webhook/attempt-delivery';
 import { redeliver } from '../../../src/database/webhook/list-deliveries';
@@ -19,8 +18,9 @@ import type { WebhookType } from '../../../src/domain/webhook/webhook';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
 import { eventually } from '../../support/engine';
 import { recordOutcome } from '../../support/record-outcome';
+import { engineFacts } from '../../support/keyring';
 
-const keyring = readKeyring(makeKeyring());
+const { keyring } = engineFacts;
 let database: TestDatabase;
 let db: Database;
 let owner: Client;
@@ -41,7 +41,7 @@ beforeEach(async () => {
   await owner.query(`DELETE FROM webhook_deliveries; DELETE FROM webhook_attempts; DELETE FROM webhook_receipts;
     UPDATE feed_horizon SET passed = '-infinity'`);
   const made = await db.transaction((trx) =>
-    createEntity(trx, keyring, { type: 'merchant', name: 'M', webhookUrl: 'https://m.example/hooks' }),
+    createEntity(trx, { type: 'merchant', name: 'M', webhookUrl: 'https://m.example/hooks' }),
   );
   entityId = made?.entityId ?? '';
 });
@@ -54,13 +54,13 @@ interface Told {
 /** A webhook that was delivered at its second attempt, so many days ago; the first met silence. */
 async function told(daysAgo: number, webhookType: WebhookType = 'billing.response'): Promise<Told> {
   const [id = ''] = await db.transaction((trx) =>
-    announce(trx, keyring, [{ entityId, webhookType, items: [{ daysAgo }] }]),
+    announce(trx, [{ entityId, webhookType, items: [{ daysAgo }] }]),
   );
   const delivery = await deliveryToAttempt(db, id);
   if (delivery) await beginAttempt(db, delivery, 0);
   const silence = { begun: true, httpStatus: null, error: 'no answer', reached: 'maybe' } as const;
-  await recordOutcome(db, keyring, id, 1, silence);
-  await recordOutcome(db, keyring, id, 2);
+  await recordOutcome(db, id, 1, silence);
+  await recordOutcome(db, id, 2);
   // Time is told by the ids as well. Their order stays, so that the body still has its place.
   if (daysAgo === 0) return { id, eventId: await eventOf(id) };
   const past = newIdAt(daysAgo, id);
@@ -97,7 +97,7 @@ test('what is past its time goes with its attempts, and nothing else, by several
   for (let n = 0; n < 12; n++) await told(31 + n);
   const young = await told(29);
   const now = await told(0);
-  await Promise.all([1, 2, 3].map(() => forgetDeliveries(db, keyring, 30)));
+  await Promise.all([1, 2, 3].map(() => forgetDeliveries(db, 30)));
   expect(await left()).toEqual([`${young.id} 2`, `${now.id} 2`]);
 });
 
@@ -110,7 +110,7 @@ test('a body that somebody brings is known by its hash when the body itself is g
   const body = decrypt(keyring, bodyEncrypted ?? Buffer.alloc(0), bodyPlace(id));
   const another = await told(40, 'billing.request');
   await owner.query(`UPDATE webhook_deliveries SET created_at = created_at - interval '1 day'`);
-  await forgetDeliveries(db, keyring, 0);
+  await forgetDeliveries(db, 0);
   const hashes = await db.rows<{
     id: string;
     hash: Buffer | null;
@@ -127,7 +127,7 @@ test('a receipt stays for good where money may have moved by the webhook: whose,
   const asking: string[] = [];
   for (const webhookType of ['billing.request', 'refund.request'] as const)
     asking.push((await told(40, webhookType)).id);
-  await forgetDeliveries(db, keyring, 30);
+  await forgetDeliveries(db, 30);
   const receipts =
     await db.rows`SELECT delivery_id AS id, entity_id, sent, delivered_at IS NOT NULL AS delivered FROM webhook_receipts
      ORDER BY delivery_id`;
@@ -138,11 +138,11 @@ test('a receipt stays for good where money may have moved by the webhook: whose,
 test('what is to be delivered once more stays until that has ended', async () => {
   const old = await told(40);
   await db.transaction((trx) => redeliver(trx, entityId, old.id));
-  await forgetDeliveries(db, keyring, 30);
+  await forgetDeliveries(db, 30);
   expect(await left()).toEqual([`${old.id} 2`]);
 
-  await recordOutcome(db, keyring, old.id, 3);
-  await forgetDeliveries(db, keyring, 30);
+  await recordOutcome(db, old.id, 3);
+  await forgetDeliveries(db, 30);
   expect(await left()).toEqual([]);
 });
 
@@ -155,13 +155,13 @@ test('the events feed goes on from an event that is kept, and not from one after
   expect(await isBeforeFeed(db, gone.eventId)).toBe(false);
   expect(await findFeedPosition(db, entityId, edge.eventId)).toBeDefined();
 
-  await forgetDeliveries(db, keyring, 30);
+  await forgetDeliveries(db, 30);
   // The edge is still there, for it is being sent once more; what came after it is not.
   expect(await findFeedPosition(db, entityId, edge.eventId)).toBeUndefined();
   for (const one of [gone, edge, old]) expect(await isBeforeFeed(db, one.eventId)).toBe(true);
   expect(await findFeedPosition(db, entityId, recent.eventId)).toBeDefined();
   expect(await isBeforeFeed(db, recent.eventId)).toBe(false);
-  await eventually(async () => (await readFeed(db, keyring, entityId, FEED_START, 10)).length > 0);
-  const events = await readFeed(db, keyring, entityId, FEED_START, 10);
+  await eventually(async () => (await readFeed(db, entityId, FEED_START, 10)).length > 0);
+  const events = await readFeed(db, entityId, FEED_START, 10);
   expect(events.map(({ eventId }) => eventId)).toEqual([recent.eventId]);
 });

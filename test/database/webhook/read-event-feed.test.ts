@@ -7,32 +7,30 @@ import {
   type FeedEvent,
 } from '../../../src/database/webhook/read-event-feed';
 import { renumberFeed } from '../../../src/database/engine/copied-database';
-import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
 import { announce } from '../../../src/database/webhook/announce-webhooks';
 import { databaseOfFile } from '../../support/database';
 import { OPERATOR } from '../../support/operator';
 import { openTransaction } from '../../support/open-transaction';
 import { eventually } from '../../support/engine';
+import { engineFacts } from '../../support/keyring';
 
 /**
  * Other test files write to other databases of the same server, so what is complete may be seen a
  * moment late.
  */
 
-const keyring = readKeyring(makeKeyring());
 const database = databaseOfFile();
 const { db } = database;
 let entityId: string;
 
 beforeEach(async () => {
-  const made = await db.transaction((trx) => createEntity(trx, keyring, { type: 'merchant', name: 'M' }));
+  const made = await db.transaction((trx) => createEntity(trx, { type: 'merchant', name: 'M' }));
   entityId = made?.entityId ?? '';
 });
 
 const tell = (trx: Transaction, ...names: string[]) =>
   announce(
     trx,
-    keyring,
     names.map((name) => ({ entityId, webhookType: 'billing.response' as const, items: [{ name }] })),
   );
 
@@ -46,7 +44,7 @@ class Reader {
   async read(limit = 100): Promise<void> {
     const position = this.last === undefined ? FEED_START : await findFeedPosition(db, entityId, this.last);
     if (!position) throw new Error(`${this.last} is gone`);
-    const events = await readFeed(db, keyring, entityId, position, limit);
+    const events = await readFeed(db, entityId, position, limit);
     this.seen.push(...events.map(nameOf));
     this.last = events.at(-1)?.eventId ?? this.last;
   }
@@ -151,7 +149,7 @@ test('after a dump was restored each webhook is in the feed by its event, howeve
   await db.rows`INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, commit_id)
      SELECT 'dlv_' || n, ${entityId}, webhook_type, body_encrypted, workflow_id, commit_id
      FROM webhook_deliveries, generate_series(1, 10001) AS n WHERE entity_id = ${entityId}`;
-  const owner = openDatabase(database.url, 2, undefined, undefined, 'none');
+  const owner = openDatabase(database.url, 2, engineFacts, { role: 'none' });
   const said: number[] = [];
   const told = await owner.transaction((trx) => renumberFeed(trx, OPERATOR, (done) => said.push(done)));
   await owner.destroy();

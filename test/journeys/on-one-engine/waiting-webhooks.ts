@@ -46,7 +46,7 @@ async function stateOf(deliveryId: string): Promise<State> {
 /** As the operator's command does it, which waits for the attempts that are under way. */
 async function set(to: 'disabled' | 'active', entityId: string): Promise<void> {
   const { db } = engine.database;
-  await db.transaction((trx) => changeStatus(trx, engine.keyring, OPERATOR, entityId, to));
+  await db.transaction((trx) => changeStatus(trx, OPERATOR, entityId, to));
   if (to === 'disabled') await letAttemptsEnd(db, entityId);
 }
 
@@ -111,7 +111,7 @@ describe('webhooks that wait', () => {
     const { entityId: providerId } = await engine.createEntity('provider', 'Northwind Payments');
     const enter = async (trx: Transaction, name: string, webhookUrl: string) => {
       const merchant = { type: 'merchant' as const, name, providerId, webhookUrl };
-      const made = await createEntity(trx, engine.keyring, merchant);
+      const made = await createEntity(trx, merchant);
       if (!made) throw new Error(`${name} is taken`);
       return made;
     };
@@ -132,7 +132,7 @@ describe('webhooks that wait', () => {
           webhookType: 'billing.response' as const,
           items: [{ sequence: 1 }],
         });
-        await announce(trx, engine.keyring, Array.from({ length: 4 }, webhook));
+        await announce(trx, Array.from({ length: 4 }, webhook));
       }
     });
     const ofSibling = await sendTest(sibling);

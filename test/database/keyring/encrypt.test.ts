@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
-import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
-import { decrypt, encrypt } from '../../../src/database/keys/encrypt';
+import { makeKeyring, readKeyring } from '../../../src/database/keyring/keyring';
+import { decrypt, encrypt } from '../../../src/database/keyring/encrypt';
 
 const A = makeKeyring();
 const B = makeKeyring();

@@ -117,3 +117,17 @@ export function readKeyring(text: string): Keyring {
 export function makeKeyring(): string {
   return `k${randomBytes(4).toString('hex')}:${randomBytes(KEY_BYTES).toString('base64')}`;
 }
+
+const refuse = () => {
+  throw new KeyringError('this command was given no keys');
+};
+
+/** For a command that neither encrypts nor decrypts. */
+export const NO_KEYRING: Keyring = {
+  current: '',
+  keys: [],
+  derive: refuse,
+  blindIndex: refuse,
+  blindIndexes: refuse,
+  blindIndexesOfParts: refuse,
+};

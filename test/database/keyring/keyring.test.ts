@@ -1,4 +1,4 @@
-import { makeKeyring, readKeyring } from '../../../src/database/keys/keyring';
+import { makeKeyring, readKeyring } from '../../../src/database/keyring/keyring';
 
 const A = makeKeyring();
 const B = makeKeyring();
