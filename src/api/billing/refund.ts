@@ -1,4 +1,3 @@
-import { billingRules } from '../../settings/config';
 import { enqueueStarts } from '../../database/outbox';
 import {
   initiateRefund,
@@ -23,7 +22,7 @@ import * as schema from './refund-schema';
 
 /** Refunds: a merchant sends money back, and the bank says when it has arrived. */
 
-async function startRefund({ accept, body, caller, deps }: BodyCall<typeof schema.refundBody>) {
+async function startRefund({ accept, body, caller }: BodyCall<typeof schema.refundBody>) {
   return accept(async (trx) => {
     const started = await initiateRefund(trx, caller.entityId, {
       ...body,
