@@ -174,10 +174,9 @@ async function judgeSchema(db: Database): Promise<string> {
 
 /** A restore by hand may forget to enable the triggers that keep rows from being changed. */
 async function judgeTriggers(db: Database): Promise<string> {
-  const { off } = await db.oneRow<{
-    off: string | null;
-  }>`SELECT string_agg(DISTINCT format('ALTER TABLE %s ENABLE TRIGGER USER', tgrelid::regclass), '; ') AS off
-     FROM pg_trigger WHERE NOT tgisinternal AND tgenabled = 'D'`;
+  const { off } = await db.oneRow<{ off: string | null }>`
+    SELECT string_agg(DISTINCT format('ALTER TABLE %s ENABLE TRIGGER USER', tgrelid::regclass), '; ') AS off
+    FROM pg_trigger WHERE NOT tgisinternal AND tgenabled = 'D'`;
   if (off !== null)
     throw new Wrong(`some are disabled, and rows can be changed that must not: as the owner, run ${off}`);
   return 'all are enabled';

@@ -88,9 +88,10 @@ export async function enqueueMissingStarts(
   starts: WorkflowStart[],
   rank: OutboxRank,
 ): Promise<number> {
-  const put = await db.rows`${raw(putStarts(rank), { starts: asRuns(starts) })}
-     WHERE NOT EXISTS (SELECT FROM outbox o WHERE o.kind = 'start' AND o.workflow_id = s->>'workflowId')
-     RETURNING id`;
+  const put = await db.rows`
+    ${raw(putStarts(rank), { starts: asRuns(starts) })}
+    WHERE NOT EXISTS (SELECT FROM outbox o WHERE o.kind = 'start' AND o.workflow_id = s->>'workflowId')
+    RETURNING id`;
   db.wakeRelays?.();
   return put.length;
 }
@@ -117,8 +118,10 @@ const asRuns = (starts: WorkflowStart[]) =>
 export async function enqueueSignals(trx: Executor, signal: Signal, to: Addressee[]): Promise<void> {
   if (to.length === 0) return;
   const parties = new Map(to.map((one) => [one.workflowId, one.merchantId ?? one.bankId ?? null]));
-  await trx.rows`INSERT INTO outbox (kind, workflow_id, signal, owner_id)
-     SELECT 'signal', id, ${signal}, ${raw(ownerOf('party'))} FROM unnest(${[...parties.keys()]}::text[], ${[...parties.values()]}::text[]) AS s (id, party)`;
+  await trx.rows`
+    INSERT INTO outbox (kind, workflow_id, signal, owner_id)
+    SELECT 'signal', id, ${signal}, ${raw(ownerOf('party'))}
+    FROM unnest(${[...parties.keys()]}::text[], ${[...parties.values()]}::text[]) AS s (id, party)`;
   trx.wakeRelays?.();
 }
 
@@ -133,9 +136,11 @@ export async function enqueueBulkSignals(
   found: string,
   bindings: Record<string, unknown>,
 ): Promise<void> {
-  await trx.rows`INSERT INTO outbox (kind, workflow_id, signal, rank, owner_id)
-     SELECT 'signal', found.workflow_id, ${signal}, ${raw(RANK.later)}, owner.id
-     FROM (${raw(found, bindings)}) AS found (workflow_id), (SELECT ${raw(ownerOf(':partyId'), { partyId })} AS id) AS owner`;
+  await trx.rows`
+    INSERT INTO outbox (kind, workflow_id, signal, rank, owner_id)
+    SELECT 'signal', found.workflow_id, ${signal}, ${raw(RANK.later)}, owner.id
+    FROM (${raw(found, bindings)}) AS found (workflow_id),
+      (SELECT ${raw(ownerOf(':partyId'), { partyId })} AS id) AS owner`;
   trx.wakeRelays?.();
 }
 
@@ -198,9 +203,10 @@ export async function outboxBacklog(db: Executor): Promise<Record<OutboxRank, Ou
 }
 
 function backlogOf(db: Executor, rank: OutboxRank): Promise<OutboxBacklog> {
-  return db.oneRow<OutboxBacklog>`SELECT count(*)::int AS messages,
-       coalesce(extract(epoch FROM clock_timestamp() - min(created_at)), 0)::float8 AS oldest_age_s
-     FROM (SELECT created_at FROM outbox WHERE rank = ${raw(RANK[rank])} LIMIT ${raw(BACKLOG_MAX)}) AS waiting`;
+  return db.oneRow<OutboxBacklog>`
+    SELECT count(*)::int AS messages,
+      coalesce(extract(epoch FROM clock_timestamp() - min(created_at)), 0)::float8 AS oldest_age_s
+    FROM (SELECT created_at FROM outbox WHERE rank = ${raw(RANK[rank])} LIMIT ${raw(BACKLOG_MAX)}) AS waiting`;
 }
 
 /** A connection that fell silent holds all messages up until it is given up. */
@@ -247,21 +253,22 @@ export async function leaseOutboxRows(
   leaseS: number,
   after = '',
 ): Promise<{ leased: OutboxRow[]; after: string; more: boolean }> {
-  const leased = await db.rows<OutboxRow & { owners: number }>`WITH RECURSIVE owners (owner_id, n) AS (
-       SELECT first.owner_id, 1 FROM (${raw(nextOwner(rank, ':after'), { after })}) AS first
-       UNION ALL
-       SELECT next.owner_id, o.n + 1 FROM owners o, LATERAL (${raw(nextOwner(rank, 'o.owner_id'))}) AS next
-       WHERE o.n < ${limit}::int
-     ), turn AS (
-       SELECT row.at FROM owners o, LATERAL (
-         SELECT ctid AS at FROM outbox
-         WHERE rank = ${raw(RANK[rank])} AND owner_id = o.owner_id AND ${raw(DUE)}
-         ORDER BY id LIMIT (SELECT ${limit}::int / count(*) FROM owners) FOR UPDATE SKIP LOCKED) AS row
-     )
-     UPDATE outbox SET not_before = statement_timestamp() + ${leaseS}::int * interval '1 second'
-     WHERE ctid = ANY(ARRAY(SELECT at FROM turn))
-     RETURNING ctid::text AS at, not_before::text AS leased_until, workflow_id, start, signal, owner_id,
-       (SELECT count(*) FROM owners)::int AS owners`;
+  const leased = await db.rows<OutboxRow & { owners: number }>`
+    WITH RECURSIVE owners (owner_id, n) AS (
+      SELECT first.owner_id, 1 FROM (${raw(nextOwner(rank, ':after'), { after })}) AS first
+      UNION ALL
+      SELECT next.owner_id, o.n + 1 FROM owners o, LATERAL (${raw(nextOwner(rank, 'o.owner_id'))}) AS next
+      WHERE o.n < ${limit}::int
+    ), turn AS (
+      SELECT row.at FROM owners o, LATERAL (
+        SELECT ctid AS at FROM outbox
+        WHERE rank = ${raw(RANK[rank])} AND owner_id = o.owner_id AND ${raw(DUE)}
+        ORDER BY id LIMIT (SELECT ${limit}::int / count(*) FROM owners) FOR UPDATE SKIP LOCKED) AS row
+    )
+    UPDATE outbox SET not_before = statement_timestamp() + ${leaseS}::int * interval '1 second'
+    WHERE ctid = ANY(ARRAY(SELECT at FROM turn))
+    RETURNING ctid::text AS at, not_before::text AS leased_until, workflow_id, start, signal, owner_id,
+      (SELECT count(*) FROM owners)::int AS owners`;
   const owners = leased[0]?.owners ?? 0;
   const counts = [...groupBy(leased, ({ ownerId }) => ownerId)].map(([id, own]) => [id, own.length] as const);
   const part = Math.floor(limit / owners);
@@ -290,5 +297,7 @@ export async function endLease(
   });
   if (carried.length > 0) await db.rows`DELETE FROM outbox WHERE ${raw(leased, bindings(carried))}`;
   if (failed.length > 0)
-    await db.rows`UPDATE outbox SET not_before = clock_timestamp() + ${pauseS}::int * interval '1 second' WHERE ${raw(leased, bindings(failed))}`;
+    await db.rows`
+      UPDATE outbox SET not_before = clock_timestamp() + ${pauseS}::int * interval '1 second'
+      WHERE ${raw(leased, bindings(failed))}`;
 }

@@ -51,10 +51,11 @@ const putRight = () =>
 
 /** All that the database holds but the last result, as one number of each table. */
 const counts = () =>
-  db.row`SELECT (SELECT count(*) FROM ledger_entries) AS entries, (SELECT count(*) FROM ledger_postings) AS postings,
-       (SELECT count(*) FROM events) AS events, (SELECT count(*) FROM webhook_deliveries) AS webhooks,
-       (SELECT count(*) FROM reconciliation_exceptions) AS exceptions, (SELECT count(*) FROM audit_events) AS acts,
-       (SELECT count(*) FROM statement_digests) AS digests, (SELECT count(*) FROM outbox) AS outbox`;
+  db.row`
+  SELECT (SELECT count(*) FROM ledger_entries) AS entries, (SELECT count(*) FROM ledger_postings) AS postings,
+  (SELECT count(*) FROM events) AS events, (SELECT count(*) FROM webhook_deliveries) AS webhooks,
+  (SELECT count(*) FROM reconciliation_exceptions) AS exceptions, (SELECT count(*) FROM audit_events) AS acts,
+  (SELECT count(*) FROM statement_digests) AS digests, (SELECT count(*) FROM outbox) AS outbox`;
 
 const differences = async () => (await readLastResult(db)).differences;
 

@@ -140,7 +140,8 @@ test('a run says that it lives while Temporal is asked about much that is overdu
 });
 
 test('a run is known to have been, and one that cannot start anything again is not', async () => {
-  await db.rows`UPDATE temporal_state SET reconciled_at = clock_timestamp() - interval '1 hour'`;
+  await db.rows`
+    UPDATE temporal_state SET reconciled_at = clock_timestamp() - interval '1 hour'`;
   gone.add(workflowIds.recurring(await makeSchedule(db, standing)));
   await asOwner(database.url, `REVOKE INSERT ON outbox FROM assent_app`);
   await expect(run()).rejects.toThrow(/permission denied/);
@@ -168,9 +169,8 @@ test('what is ended by hand does not wait until hundreds of schedules have been 
   gone.add(workflowIds.recurring('sch_copy0001'));
   await db.rows`DELETE FROM outbox`;
   for (let i = 0; i < 8; i++) await run();
-  const started = await db.rows<{
-    id: string;
-  }>`SELECT DISTINCT workflow_id AS id FROM outbox WHERE workflow_id LIKE '%sch_copy%' ORDER BY 1`;
+  const started = await db.rows<{ id: string }>`
+    SELECT DISTINCT workflow_id AS id FROM outbox WHERE workflow_id LIKE '%sch_copy%' ORDER BY 1`;
   expect(started.map((one) => one.id)).toEqual(
     ['sch_copy0001', 'sch_copy0600'].map((one) => workflowIds.recurring(one)),
   );

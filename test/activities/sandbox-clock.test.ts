@@ -144,9 +144,12 @@ describe('an advance', () => {
     async function tellBank(): Promise<void> {
       const id = newId('delivery');
       told += 1;
-      await db.rows`INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, commit_id)
-         VALUES (${id}, ${owner}, 'billing.request', '', 'billing-request/of-a-merchant', gen_random_uuid())`;
-      await db.rows`UPDATE webhook_deliveries SET attempts = 1 WHERE entity_id = ${owner} AND (id <> ${id} OR ${told === most})`;
+      await db.rows`
+        INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, commit_id)
+        VALUES (${id}, ${owner}, 'billing.request', '', 'billing-request/of-a-merchant', gen_random_uuid())`;
+      await db.rows`
+        UPDATE webhook_deliveries SET attempts = 1
+        WHERE entity_id = ${owner} AND (id <> ${id} OR ${told === most})`;
     }
     await environment.run((ownerId: string) => activities.moveClock(ownerId), owner);
     await telling;

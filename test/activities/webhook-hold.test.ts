@@ -64,10 +64,10 @@ const replaceSecret = (entityId: string, secret = newWebhookSecret()) =>
   db.transaction((trx) => replaceWebhookSecret(trx, OPERATOR, entityId, secret));
 
 async function noticeTo(entityId: string): Promise<string> {
-  const notice = await db.row<{
-    id: string;
-  }>`SELECT id FROM webhook_deliveries WHERE entity_id = ${entityId} AND webhook_type = 'webhook.endpoint_changed'
-     ORDER BY id DESC LIMIT 1`;
+  const notice = await db.row<{ id: string }>`
+    SELECT id FROM webhook_deliveries WHERE entity_id = ${entityId}
+      AND webhook_type = 'webhook.endpoint_changed'
+    ORDER BY id DESC LIMIT 1`;
   if (!notice) throw new Error('nothing was announced');
   return notice.id;
 }
@@ -124,9 +124,10 @@ describe('webhooks of a disabled entity', () => {
     });
     expect(received).toEqual([]);
     // Nothing of it was sent, so nothing counts as sent.
-    expect(await db.row`SELECT sent, claimed_until, status FROM webhook_deliveries WHERE id = ${id}`).toEqual(
-      { sent: 0, claimedUntil: null, status: 'pending' },
-    );
+    expect(
+      await db.row`
+      SELECT sent, claimed_until, status FROM webhook_deliveries WHERE id = ${id}`,
+    ).toEqual({ sent: 0, claimedUntil: null, status: 'pending' });
   });
 
   it('are waited for where they are on their way, and not for longer than they may be', async () => {
@@ -154,7 +155,8 @@ describe('webhooks of a disabled entity', () => {
     await waiting;
 
     // A worker that has died records nothing.
-    await db.rows`UPDATE webhook_endpoints SET failing_since = NULL WHERE entity_id = ${entityId}`;
+    await db.rows`
+      UPDATE webhook_endpoints SET failing_since = NULL WHERE entity_id = ${entityId}`;
     await announceTo(entityId, 'billing-batch/died');
     await claimUnattempted(db, 'billing-batch/died', 300, WEBHOOK_TYPES);
     expect(await attemptsUnderWay(db, entityId)).not.toEqual([]);
@@ -168,10 +170,11 @@ describe('webhooks of a disabled entity', () => {
     await announceTo(other.entityId);
     await set(bank.entityId, 'disabled');
     const id = await announceTo(bank.entityId);
-    await db.rows`INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, commit_id)
-       SELECT 'dlv_' || lpad(n::text, 26, '0'), entity_id, webhook_type, body_encrypted,
-         'webhook-delivery/dlv_' || lpad(n::text, 26, '0'), commit_id
-       FROM webhook_deliveries, generate_series(1, 2500) AS n WHERE id = ${id}`;
+    await db.rows`
+      INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, commit_id)
+      SELECT 'dlv_' || lpad(n::text, 26, '0'), entity_id, webhook_type, body_encrypted,
+        'webhook-delivery/dlv_' || lpad(n::text, 26, '0'), commit_id
+      FROM webhook_deliveries, generate_series(1, 2500) AS n WHERE id = ${id}`;
     await db.rows`DELETE FROM outbox`;
     await set(bank.entityId, 'active');
     expect(await db.rows`SELECT id FROM outbox`).toHaveLength(2_501);
@@ -300,9 +303,10 @@ describe('the old endpoint', () => {
     const old = await sender.receiver();
     const [bank, other] = [await sender.bankAt(old.url), await sender.bankAt(old.url)];
     await take(bank.entityId);
-    await db.rows`WITH kept AS (DELETE FROM retired_webhook_secrets WHERE entity_id = ${bank.entityId} RETURNING *)
-       INSERT INTO retired_webhook_secrets (entity_id, secret_encrypted, retired_at)
-       SELECT entity_id, secret_encrypted, retired_at - interval '72 hours' FROM kept`;
+    await db.rows`
+      WITH kept AS (DELETE FROM retired_webhook_secrets WHERE entity_id = ${bank.entityId} RETURNING *)
+      INSERT INTO retired_webhook_secrets (entity_id, secret_encrypted, retired_at)
+      SELECT entity_id, secret_encrypted, retired_at - interval '72 hours' FROM kept`;
     await rotate(other.entityId);
     await replaceSecret(other.entityId);
     for (const { entityId, webhookSecret } of [bank, other]) {

@@ -42,8 +42,9 @@ async function attemptsOf(deliveryId: string) {
     httpStatus: number | null;
     error: string | null;
     head: Buffer | null;
-  }>`SELECT n, http_status AS "httpStatus", error, response_head_encrypted AS head FROM webhook_attempts
-     WHERE delivery_id = ${deliveryId} ORDER BY n`;
+  }>`
+    SELECT n, http_status AS "httpStatus", error, response_head_encrypted AS head FROM webhook_attempts
+    WHERE delivery_id = ${deliveryId} ORDER BY n`;
   return attempts.map(({ head, ...one }) => ({
     ...one,
     head:
@@ -53,11 +54,10 @@ async function attemptsOf(deliveryId: string) {
 
 /** All that is in any table, as a dump has it. */
 async function dump(): Promise<string> {
-  const tables = await db.rows<{
-    name: string;
-  }>`SELECT format('%I.%I', table_schema, table_name) AS name FROM information_schema.tables
-     WHERE table_schema = 'public' AND table_type = 'BASE TABLE'
-       AND has_table_privilege(format('%I.%I', table_schema, table_name), 'SELECT')`;
+  const tables = await db.rows<{ name: string }>`
+    SELECT format('%I.%I', table_schema, table_name) AS name FROM information_schema.tables
+    WHERE table_schema = 'public' AND table_type = 'BASE TABLE'
+      AND has_table_privilege(format('%I.%I', table_schema, table_name), 'SELECT')`;
   const lines = await Promise.all(
     tables.map(({ name }) => db.rows<{ line: string }>`SELECT one::text AS line FROM ${raw(name)} AS one`),
   );
@@ -70,7 +70,8 @@ async function dump(): Promise<string> {
 const hmac = (secret: string, text: string) => createHmac('sha256', secret).update(text).digest('hex');
 const askAgain = (entityId: string, id: string) => db.transaction((trx) => redeliver(trx, entityId, id));
 const setFailing = (entityId: string) =>
-  db.rows`UPDATE webhook_endpoints SET failing_since = now() WHERE entity_id = ${entityId}`;
+  db.rows`
+  UPDATE webhook_endpoints SET failing_since = now() WHERE entity_id = ${entityId}`;
 const retryInMs = (result: object) => (result as DeliveryProgress).retryInMs;
 
 describe('a webhook as its receiver sees it', () => {

@@ -36,7 +36,9 @@ test('an advance is begun, and left to its workflow; another one meanwhile is a 
   expect(Date.parse(target) - Date.parse(now)).toBe(DAY_MS);
   expect((await merchant.send('GET', CLOCK)).body.data).toMatchObject({ target, status: 'advancing' });
   expect(
-    await db.rows`SELECT workflow_id AS id FROM outbox WHERE kind = 'start' AND start->'args' = ${JSON.stringify([merchant.entityId])}::jsonb`,
+    await db.rows`
+    SELECT workflow_id AS id FROM outbox WHERE kind = 'start'
+      AND start->'args' = ${JSON.stringify([merchant.entityId])}::jsonb`,
   ).toEqual([{ id: `sandbox-clock/${merchant.entityId}/${target}` }]);
   for (const jump of [false, true]) {
     expect(await merchant.send('POST', ADVANCE, { by: 'P2D', jump })).toMatchObject({
@@ -65,8 +67,8 @@ test('a jump is heard by a schedule that has read the clock before it, and start
 
 /** Whether some session waits for another. */
 async function isBlocked(): Promise<boolean> {
-  const found =
-    await db.rows`SELECT FROM pg_stat_activity WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0`;
+  const found = await db.rows`
+    SELECT FROM pg_stat_activity WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0`;
   return found.length > 0;
 }
 
@@ -80,7 +82,8 @@ test('a clock goes no way that is none, and stays where it is', async () => {
 
 test('ten years are the most, and nobody gets beyond the year 9998', async () => {
   expect(await merchant.send('POST', ADVANCE, { by: 'P10Y', jump: true })).toMatchObject({ status: 202 });
-  await db.rows`UPDATE entities SET clock_offset = '9995-01-01'::timestamptz - now() WHERE id = ${merchant.entityId}`;
+  await db.rows`
+    UPDATE entities SET clock_offset = '9995-01-01'::timestamptz - now() WHERE id = ${merchant.entityId}`;
   expect(await merchant.send('POST', ADVANCE, { by: 'P10Y' })).toMatchObject({ status: 400 });
   expect(await merchant.send('POST', ADVANCE, { by: 'P4Y' })).toMatchObject({ status: 400 });
   expect(await merchant.send('POST', ADVANCE, { by: 'P3Y' })).toMatchObject({ status: 202 });

@@ -119,7 +119,8 @@ async function loseAnswer(asked: Route): Promise<void> {
 }
 
 const exceptionState = () =>
-  test.db.row`SELECT state, resolution FROM reconciliation_exceptions WHERE id = ${data.exceptionId}`;
+  test.db.row`
+  SELECT state, resolution FROM reconciliation_exceptions WHERE id = ${data.exceptionId}`;
 
 const ANY_ID = /(?<![\w-])(?:bnk|brq|cus|dlv|exc|mch|prv|txn)_/;
 
@@ -418,9 +419,8 @@ describe('the console', () => {
     const other = await signedIn('merchant', await standingApproval(test.db));
     await shows(other, /Nothing was charged, declined or refunded/);
     await shows(other, 'No schedule will charge in this time.');
-    const charged = await test.db.row<{
-      id: string;
-    }>`SELECT transaction_id AS id FROM billing_requests WHERE reference = ${data.reference}`;
+    const charged = await test.db.row<{ id: string }>`
+      SELECT transaction_id AS id FROM billing_requests WHERE reference = ${data.reference}`;
     for (const id of [data.reference, charged?.id ?? '', intentId]) {
       await other.goto(`${api.url}/console#/payments/${id}`);
       await shows(other, `Nothing of yours goes by “${id}”`);
@@ -502,9 +502,9 @@ describe('the console', () => {
     await tabAndPress(page, 'Yes, send it');
     await shows(page, 'is sent once more.');
     const deliveryId = name.split(' ').at(-1);
-    const outbox = await test.db
-      .rows`SELECT d.status FROM webhook_deliveries d JOIN outbox o ON o.workflow_id = 'webhook-delivery/' || d.id
-       WHERE d.id = ${deliveryId}`;
+    const outbox = await test.db.rows`
+      SELECT d.status FROM webhook_deliveries d JOIN outbox o ON o.workflow_id = 'webhook-delivery/' || d.id
+      WHERE d.id = ${deliveryId}`;
     expect(outbox).toEqual([{ status: 'pending' }]);
   });
 
@@ -834,7 +834,8 @@ describe.each([1280, 390])('with the console, %i pixels wide,', (width) => {
     await page.getByLabel('Reason, which the customer’s bank reads').fill('Too small');
     await page.getByRole('button', { name: 'No, go back' }).and(page.locator(':visible')).click();
     const refunds = () =>
-      test.db.rows`SELECT amount::int, reason, status FROM refunds WHERE billing_request_id = ${id}`;
+      test.db.rows`
+      SELECT amount::int, reason, status FROM refunds WHERE billing_request_id = ${id}`;
     expect(await refunds()).toEqual([]);
     await button(page, 'Refund …').click();
     await page.getByRole('button', { name: /^Yes, refund NGN\s0.25$/ }).click();
@@ -852,7 +853,8 @@ describe.each([1280, 390])('with the console, %i pixels wide,', (width) => {
     await button(page, 'Yes, cancel it').click();
     await shows(page, 'Declined', 'Cancelled by the merchant.');
     expect(
-      await test.db.row`SELECT status, decline_reason FROM billing_requests WHERE reference = ${reference}`,
+      await test.db.row`
+      SELECT status, decline_reason FROM billing_requests WHERE reference = ${reference}`,
     ).toEqual({ status: 'declined', declineReason: 'cancelled' });
     await link(page, 'Schedules').click();
     await choose(page, 'Active');
@@ -867,9 +869,8 @@ describe.each([1280, 390])('with the console, %i pixels wide,', (width) => {
 
   it('a merchant sees why a webhook failed and what it says, and has it sent again', async () => {
     const { id, reference } = await charge(test.db, data);
-    const told = await test.db.row<{
-      id: string;
-    }>`SELECT id FROM webhook_deliveries WHERE entity_id = ${data.merchantId} ORDER BY event_id DESC LIMIT 1`;
+    const told = await test.db.row<{ id: string }>`
+      SELECT id FROM webhook_deliveries WHERE entity_id = ${data.merchantId} ORDER BY event_id DESC LIMIT 1`;
     const deliveryId = told?.id ?? '';
     const refused = { httpStatus: 503, error: 'HTTP 503', responseHead: '' };
     await recordOutcome(test.db, deliveryId, 1, refused);
@@ -902,7 +903,8 @@ describe.each([1280, 390])('with the console, %i pixels wide,', (width) => {
     await button(page, 'Yes, resolve it').click();
     await shows(page, 'It is resolved: No money moved.', 'Reversal', 'Reversal in whole');
     expect(
-      await test.db.rows`SELECT resolution FROM reconciliation_exceptions WHERE billing_request_id = ${id}`,
+      await test.db.rows`
+      SELECT resolution FROM reconciliation_exceptions WHERE billing_request_id = ${id}`,
     ).toEqual([{ resolution: 'no_money_moved' }]);
   });
 });

@@ -154,8 +154,9 @@ describe('the audit record', () => {
   });
 
   it('is read whole, however long it is, in the order of the acts', async () => {
-    await test.db.rows`INSERT INTO audit_events (actor, action, after)
-       SELECT 'many', 'thing.done', jsonb_build_object('n', n) FROM generate_series(1, 2500) AS n`;
+    await test.db.rows`
+      INSERT INTO audit_events (actor, action, after)
+      SELECT 'many', 'thing.done', jsonb_build_object('n', n) FROM generate_series(1, 2500) AS n`;
     const all = (await audit()).filter(({ actor }) => actor === 'many');
     expect(all.map(({ after }) => after?.['n'])).toEqual(Array.from({ length: 2500 }, (_, i) => i + 1));
     const { out, err } = await cli.run('audit');

@@ -8,8 +8,8 @@ it('"batches fail" gives a batch up once, on record', async () => {
   const test = await createTestDatabase();
   const cli = createCli(test, keys, { DATABASE_OWNER_URL: test.url });
   const { bankId } = await standingApproval(test.db);
-  await test.db
-    .rows`INSERT INTO customer_batches (id, bank_id, total, status) VALUES ('bat_1', ${bankId}, 600, 'processing')`;
+  await test.db.rows`
+    INSERT INTO customer_batches (id, bank_id, total, status) VALUES ('bat_1', ${bankId}, 600, 'processing')`;
   expect(await cli.json('batches', 'fail', 'bat_1', '--reason', 'ticket 9')).toEqual({
     batchId: 'bat_1',
     status: 'failed',

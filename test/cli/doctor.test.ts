@@ -182,8 +182,10 @@ describe('assent doctor', () => {
   ])('judges of what is not handed to Temporal: %s', async (_, rank, age, says, code) => {
     const { db, url } = engine.database;
     // Leased, so that the worker leaves it there.
-    await db.rows`INSERT INTO outbox (kind, workflow_id, signal, rank, not_before)
-       VALUES ('signal', 'recurring/sch_stuck', 'termsChanged', ${rank}, clock_timestamp() + interval '50 seconds')`;
+    await db.rows`
+      INSERT INTO outbox (kind, workflow_id, signal, rank, not_before)
+      VALUES ('signal', 'recurring/sch_stuck', 'termsChanged', ${rank},
+        clock_timestamp() + interval '50 seconds')`;
     await asOwner(
       url,
       `UPDATE outbox SET created_at = created_at - interval '${age}' WHERE workflow_id = 'recurring/sch_stuck'`,

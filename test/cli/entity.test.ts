@@ -18,9 +18,8 @@ const good = async (clientId: string, clientSecret: string) =>
 
 const hasOldWebhookSecret = async (entityId: string) =>
   (
-    await test.db.row<{
-      has: boolean;
-    }>`SELECT previous_secret_encrypted IS NOT NULL AS has FROM webhook_endpoints WHERE entity_id = ${entityId}`
+    await test.db.row<{ has: boolean }>`
+  SELECT previous_secret_encrypted IS NOT NULL AS has FROM webhook_endpoints WHERE entity_id = ${entityId}`
   )?.has;
 
 it('makes entities, a merchant also below its provider, and shows their secrets once', async () => {

@@ -32,7 +32,8 @@ const show = () =>
   cli.json<Shown & { events: { type: string; cause: string }[] }>('exceptions', 'show', exceptionId);
 
 async function actsOn(entityId: string): Promise<Shown[]> {
-  return db.rows<Shown>`SELECT actor, action, reason, before, after FROM audit_events WHERE entity_id = ${entityId} ORDER BY id`;
+  return db.rows<Shown>`
+    SELECT actor, action, reason, before, after FROM audit_events WHERE entity_id = ${entityId} ORDER BY id`;
 }
 
 test('an operator finds what is open, takes it, and resolves it: each act is on record, and the money is free', async () => {
@@ -100,7 +101,8 @@ test('a charge whose money the bank took back is reversed once, however often an
   for (const _ of [1, 2]) expect(await cli.run(...resolve.split(' '))).toMatchObject({ code: 0 });
 
   expect(
-    await db.rows`SELECT amount::bigint, bank_transaction_id AS id FROM reversals WHERE exception_id = ${exceptionId}`,
+    await db.rows`
+    SELECT amount::bigint, bank_transaction_id AS id FROM reversals WHERE exception_id = ${exceptionId}`,
   ).toEqual([{ amount: 100n, id: 'back-1' }]);
   expect(await actsOn(standing.bankId)).toHaveLength(1);
 });

@@ -49,10 +49,9 @@ describe('assent positions', () => {
     const today = await dayOf(test.db, standing.bankId);
 
     const { positions, ...whole } = await told(today);
-    const parties = await test.db.rows<{
-      entityId: string;
-      name: string;
-    }>`SELECT id AS "entityId", name FROM entities WHERE id IN (SELECT party_id FROM ledger_postings) ORDER BY id`;
+    const parties = await test.db.rows<{ entityId: string; name: string }>`
+      SELECT id AS "entityId", name FROM entities WHERE id IN (SELECT party_id FROM ledger_postings)
+      ORDER BY id`;
     expect(parties).toHaveLength(6);
     const byApi = await Promise.all(
       parties.map(async ({ entityId, name }) => {

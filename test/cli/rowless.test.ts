@@ -43,10 +43,9 @@ function temporalWith(listed: string[], diesAt: string) {
 }
 
 async function onRecord(): Promise<string[]> {
-  const found = await test.db.row<{
-    ids: string[];
-  }>`SELECT ARRAY(SELECT jsonb_array_elements_text(after->'workflowIds') FROM audit_events
-       WHERE action = 'reconcile.rowless_ended') AS ids`;
+  const found = await test.db.row<{ ids: string[] }>`
+    SELECT ARRAY(SELECT jsonb_array_elements_text(after->'workflowIds') FROM audit_events
+    WHERE action = 'reconcile.rowless_ended') AS ids`;
   return (found?.ids ?? []).toSorted();
 }
 
@@ -74,6 +73,7 @@ it('that dies midway leaves on record what it has ended, and who had it', async 
   expect(ended.get(all[0] ?? '')).toEqual(all.slice(0, 200));
   expect([...ended].filter(([id, recorded]) => !recorded.includes(id))).toEqual([]);
   expect(
-    await test.db.rows`SELECT DISTINCT reason FROM audit_events WHERE action = 'reconcile.rowless_ended'`,
+    await test.db.rows`
+    SELECT DISTINCT reason FROM audit_events WHERE action = 'reconcile.rowless_ended'`,
   ).toEqual([{ reason: 'restored, ticket 4' }]);
 });

@@ -10,10 +10,12 @@ const cli = createCli(test, keys, { TEMPORAL_ADDRESS: '127.0.0.1:1' });
 const told = async <Told>() => JSON.parse((await cli.run('status', '--json')).out) as Told;
 
 it('tells what has waited for Temporal, of calls before the rest, and exits with 1 where not ready', async () => {
-  await test.db.rows`INSERT INTO outbox (kind, workflow_id, signal, rank)
-     SELECT 'signal', 'recurring/sch_' || n, 'termsChanged', 1 FROM generate_series(1, 100) AS n`;
-  await test.db
-    .rows`INSERT INTO outbox (kind, workflow_id, start) VALUES ('start', 'billing-request/brq_1', '{"type": "billingRequest"}')`;
+  await test.db.rows`
+    INSERT INTO outbox (kind, workflow_id, signal, rank)
+    SELECT 'signal', 'recurring/sch_' || n, 'termsChanged', 1 FROM generate_series(1, 100) AS n`;
+  await test.db.rows`
+    INSERT INTO outbox (kind, workflow_id, start)
+    VALUES ('start', 'billing-request/brq_1', '{"type": "billingRequest"}')`;
   await asOwner(test.url, `UPDATE outbox SET created_at = created_at - interval '2 minutes'`);
   const { code, out } = await cli.run('status');
   expect([code, out]).toEqual([1, expect.stringMatching(/^Service +temporal: does not answer/m)]);

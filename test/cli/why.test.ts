@@ -113,9 +113,9 @@ async function billByApi(): Promise<Billed> {
     'x-request-id': 'shop-42',
   });
   const [item] = body as unknown as { billingRequestId: string }[];
-  const found =
-    await db.row<Billed>`SELECT id, reference, transaction_id AS "transactionId", bank_delivery_id AS "deliveryId"
-     FROM billing_requests WHERE id = ${item?.billingRequestId}`;
+  const found = await db.row<Billed>`
+    SELECT id, reference, transaction_id AS "transactionId", bank_delivery_id AS "deliveryId"
+    FROM billing_requests WHERE id = ${item?.billingRequestId}`;
   if (!found) throw new Error('the bill was refused');
   return found;
 }
@@ -380,8 +380,9 @@ it('tells of an agreement what was asked, what was decided and by whom, and that
 });
 
 test('what nothing has ends with 1, and says what is accepted', async () => {
-  await db.rows`INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
-     VALUES (${standing.bankId}, 'FT-GONE', 'brq_gone')`;
+  await db.rows`
+    INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
+    VALUES (${standing.bankId}, 'FT-GONE', 'brq_gone')`;
   for (const id of ['AAAABBBBCCCCDDDDEEEEFFFF', `bat_${'0'.repeat(26)}`, 'ada@example.test', 'FT-GONE']) {
     const { code, out, err } = await cli.run('why', id);
     expect({ id, code, out }).toEqual({ id, code: 1, out: '' });
@@ -399,8 +400,9 @@ it('finds a webhook that is forgotten by its event, as by its own id', async () 
     `UPDATE webhook_deliveries SET status = 'delivered', finished_at = now() WHERE entity_id = '${standing.bankId}'`,
   );
   await forgetDeliveries(db, 0);
-  const told = await db.row<{ deliveryId: string }>`SELECT delivery_id AS "deliveryId" FROM webhook_receipts
-     WHERE webhook_type = 'refund.request' AND entity_id = ${standing.bankId}`;
+  const told = await db.row<{ deliveryId: string }>`
+    SELECT delivery_id AS "deliveryId" FROM webhook_receipts
+    WHERE webhook_type = 'refund.request' AND entity_id = ${standing.bankId}`;
   const { deliveryId } = told ?? { deliveryId: '' };
   const byId = await why(deliveryId);
   expect(byId.lines).not.toEqual([]);

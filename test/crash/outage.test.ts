@@ -61,9 +61,9 @@ async function askedCharge(payer: { paymentIDs: [string] } | { lookupIDs: [strin
   const { billingRequestId } = await merchant.charge(payer, 10);
   await bank.hears('billing.request', billingRequestId);
   await eventually(async () => {
-    const asked = await engine.database.db
-      .row`SELECT FROM billing_requests b JOIN webhook_deliveries d ON d.id = b.bank_delivery_id
-       WHERE b.id = ${billingRequestId} AND d.status = 'delivered' AND b.waiting`;
+    const asked = await engine.database.db.row`
+      SELECT FROM billing_requests b JOIN webhook_deliveries d ON d.id = b.bank_delivery_id
+      WHERE b.id = ${billingRequestId} AND d.status = 'delivered' AND b.waiting`;
     return asked !== undefined;
   });
   return billingRequestId;
@@ -212,8 +212,8 @@ describe('once Temporal’s disk is gone, and all that waited in it', () => {
       told: { ok: true, found, restarted: 1, remaining: 0 },
     });
     expect(await running()).toEqual(open);
-    const acts = await engine.database.db
-      .rows`SELECT action, after FROM audit_events WHERE reason = 'ticket 7' ORDER BY id`;
+    const acts = await engine.database.db.rows`
+      SELECT action, after FROM audit_events WHERE reason = 'ticket 7' ORDER BY id`;
     expect(acts).toMatchObject([
       { action: 'reconcile.begun', after: { namespace: engine.namespace } },
       { action: 'reconcile.ended', after: { ok: true, restarted: 1, remaining: 0 } },
@@ -332,9 +332,10 @@ async function expectWhole(billingRequestId: string): Promise<void> {
     workflowId: string;
     scheduleId: string | null;
     sequences: number[];
-  }>`SELECT workflow_id AS "workflowId", schedule_id AS "scheduleId",
-       ARRAY(SELECT sequence FROM events WHERE resource_id = b.id ORDER BY sequence) AS sequences
-     FROM billing_requests b WHERE id = ${billingRequestId}`;
+  }>`
+    SELECT workflow_id AS "workflowId", schedule_id AS "scheduleId",
+      ARRAY(SELECT sequence FROM events WHERE resource_id = b.id ORDER BY sequence) AS sequences
+    FROM billing_requests b WHERE id = ${billingRequestId}`;
   expect(kept?.sequences).toEqual([1, 2]);
   await eventually(async () => (await waitingForTemporal()).size === 0);
   await eventually(async () => (await stateOf(kept?.workflowId ?? '')) === 'COMPLETED');

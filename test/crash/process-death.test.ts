@@ -197,12 +197,9 @@ function refund(
       at: at(of),
       begin: () => begin(of, initiate),
       async expectWhole() {
-        const made = await engine.database.db.rows<{
-          id: string;
-          status: string;
-          entries: number;
-        }>`SELECT id, status, (SELECT count(*)::int FROM ledger_entries WHERE resource_id = r.id) AS entries
-           FROM refunds r WHERE merchant_id = ${merchant.entityId}`;
+        const made = await engine.database.db.rows<{ id: string; status: string; entries: number }>`
+          SELECT id, status, (SELECT count(*)::int FROM ledger_entries WHERE resource_id = r.id) AS entries
+          FROM refunds r WHERE merchant_id = ${merchant.entityId}`;
         expect(made).toHaveLength(1);
         const [{ id: refundId, status, entries }] = made as [(typeof made)[0]];
         expect(await merchant.hears('refund.response', refundId)).toMatchObject(told);
@@ -261,8 +258,9 @@ function batch(total: number, at: (bank: Bank) => DatabaseStep): Step['make'] {
         expect(await bank.hears('migration.completed', batchId)).toMatchObject({ summary });
         const { body } = await bank.api.get(`/v1/bank/customers/batches/${batchId}`);
         expect(body.data).toMatchObject({ status: 'completed', summary });
-        const made = await engine.database.db
-          .rows`SELECT client_ref, batch_id FROM customers WHERE bank_id = ${bank.entityId} AND client_ref LIKE 'batch-%' ORDER BY id`;
+        const made = await engine.database.db.rows`
+          SELECT client_ref, batch_id FROM customers
+          WHERE bank_id = ${bank.entityId} AND client_ref LIKE 'batch-%' ORDER BY id`;
         expect(made).toEqual(customers.map(({ clientRef }) => ({ clientRef, batchId })));
         expect(
           await engine.database.db.rows`SELECT 1 FROM staged_customers WHERE batch_id = ${batchId}`,
@@ -462,11 +460,11 @@ interface Charge {
 }
 
 function chargesOf({ entityId }: Merchant): Promise<Charge[]> {
-  return engine.database.db
-    .rows<Charge>`SELECT id, status, waiting, schedule_id, batch_id, workflow_id, bank_transaction_id,
-       (SELECT count(*)::int FROM ledger_entries WHERE resource_id = b.id) AS entries,
-       ARRAY(SELECT sequence FROM events WHERE resource_id = b.id ORDER BY sequence) AS sequences
-     FROM billing_requests b WHERE merchant_id = ${entityId}`;
+  return engine.database.db.rows<Charge>`
+    SELECT id, status, waiting, schedule_id, batch_id, workflow_id, bank_transaction_id,
+      (SELECT count(*)::int FROM ledger_entries WHERE resource_id = b.id) AS entries,
+      ARRAY(SELECT sequence FROM events WHERE resource_id = b.id ORDER BY sequence) AS sequences
+    FROM billing_requests b WHERE merchant_id = ${entityId}`;
 }
 
 async function chargeOf(merchant: Merchant): Promise<Charge> {
@@ -496,9 +494,10 @@ async function expectWholeCharge({ bank, merchant }: Parties, outcome: 'successf
 /** Nothing of it is left to carry, to send or to wait for. */
 async function atRest({ batchId, scheduleId, workflowId }: Charge): Promise<void> {
   await eventually(async () => {
-    const left = await engine.database.db.row<{ left: number }>`SELECT ((SELECT count(*) FROM outbox)
-         + (SELECT count(*) FROM webhook_deliveries WHERE batch_id = ${batchId} AND status = 'pending')
-         + (SELECT count(*) FROM schedules WHERE id = ${scheduleId} AND status <> 'completed'))::int AS left`;
+    const left = await engine.database.db.row<{ left: number }>`
+      SELECT ((SELECT count(*) FROM outbox)
+      + (SELECT count(*) FROM webhook_deliveries WHERE batch_id = ${batchId} AND status = 'pending')
+      + (SELECT count(*) FROM schedules WHERE id = ${scheduleId} AND status <> 'completed'))::int AS left`;
     return left?.left === 0;
   });
   const handle = temporal.workflow.getHandle(workflowId);
@@ -516,19 +515,22 @@ async function expectToldOnce(server: PartyControl, type: string, idName: string
 
 /** Agreements whose sum is not that of the charges which count in it. */
 function wrongSums(): Promise<unknown[]> {
-  return engine.database.db.rows`SELECT a.id, a.spent_day_total, counted.total
-     FROM agreements a,
-       LATERAL (SELECT coalesce(sum(amount), 0) AS total FROM billing_requests
-                WHERE agreement_id = a.id AND counted_day = a.spent_day AND status <> 'declined') AS counted
-     WHERE a.spent_day_total <> counted.total`;
+  return engine.database.db.rows`
+    SELECT a.id, a.spent_day_total, counted.total
+    FROM agreements a,
+      LATERAL (SELECT coalesce(sum(amount), 0) AS total FROM billing_requests
+               WHERE agreement_id = a.id AND counted_day = a.spent_day AND status <> 'declined') AS counted
+    WHERE a.spent_day_total <> counted.total`;
 }
 
 /** One billing, which ran at its first attempt, and a history without gaps. */
 async function expectBilledOnce(scheduleId: string): Promise<void> {
-  const found = await engine.database.db
-    .rows`SELECT status, (SELECT jsonb_agg(jsonb_build_array(n, status, attempts)) FROM billings WHERE schedule_id = s.id) AS billings,
-       ARRAY(SELECT sequence FROM events WHERE resource_id = s.id ORDER BY sequence) = ARRAY(SELECT generate_series(1, s.sequence))
-         AS without_gaps
-     FROM schedules s WHERE id = ${scheduleId}`;
+  const found = await engine.database.db.rows`
+    SELECT status, (SELECT jsonb_agg(jsonb_build_array(n, status, attempts)) FROM billings
+    WHERE schedule_id = s.id) AS billings,
+      ARRAY(SELECT sequence FROM events WHERE resource_id = s.id
+      ORDER BY sequence) = ARRAY(SELECT generate_series(1, s.sequence))
+        AS without_gaps
+    FROM schedules s WHERE id = ${scheduleId}`;
   expect(found).toEqual([{ status: 'completed', billings: [[0, 'successful', 1]], withoutGaps: true }]);
 }

@@ -115,8 +115,8 @@ async function makeSchedule(paymentID: string): Promise<string> {
 
 const temporalSchedule = () => client.schedule.getHandle('reconcile');
 const lastRanLongAgo = () =>
-  engine.database.db
-    .rows`UPDATE temporal_state SET reconciled_at = clock_timestamp() - interval '10 minutes'`;
+  engine.database.db.rows`
+  UPDATE temporal_state SET reconciled_at = clock_timestamp() - interval '10 minutes'`;
 const reconcileAgeS = async () => valueOf(await metrics.api(), 'assent_reconcile_age_seconds') ?? Infinity;
 
 const silent = (ageS: string) =>
@@ -132,8 +132,8 @@ test('reconcile and chain that were paused by hand stay paused, and status, metr
     await eventually(async () => (await schedule.describe()).info.runningActions.length === 0);
   }
   await lastRanLongAgo();
-  await engine.database.db
-    .rows`UPDATE chain_progress SET chained_at = clock_timestamp() - interval '1 hour' WHERE stream = 'audit'`;
+  await engine.database.db.rows`
+    UPDATE chain_progress SET chained_at = clock_timestamp() - interval '1 hour' WHERE stream = 'audit'`;
   const { told } = await assent(['status']);
   expect(told).toMatchObject({
     ready: true,
@@ -244,8 +244,9 @@ test('what is overdue while no worker runs shows in the metrics of the API, and 
   await engine.worker.stop();
   const { billingRequestId: charge } = await merchant.charge({ paymentIDs: [paymentID] }, 20);
   const run = await beginAsAnotherVersion(charge);
-  await engine.database.db
-    .rows`UPDATE entities SET clock_offset = clock_offset + interval '1 hour', clock_moved_at = NULL WHERE id = ${merchant.entityId}`;
+  await engine.database.db.rows`
+    UPDATE entities SET clock_offset = clock_offset + interval '1 hour', clock_moved_at = NULL
+    WHERE id = ${merchant.entityId}`;
 
   const told = await metrics.api();
   for (const kind of ['intents', 'charges']) {
@@ -331,10 +332,8 @@ test('workflows whose row is gone, as after a restore, are named, and ended wher
       cause: { message: 'reconcile --end-rowless: its row is gone' },
     });
   }
-  const acts = await engine.database.db.rows<{
-    action: string;
-    after: Record<string, unknown>;
-  }>`SELECT action, after FROM audit_events WHERE reason = 'restored, ticket 4' ORDER BY id`;
+  const acts = await engine.database.db.rows<{ action: string; after: Record<string, unknown> }>`
+    SELECT action, after FROM audit_events WHERE reason = 'restored, ticket 4' ORDER BY id`;
   expect(acts).toMatchObject([
     { action: 'reconcile.begun', after: { endRowless: 2 } },
     {

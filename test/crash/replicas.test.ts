@@ -83,9 +83,8 @@ const debit = () => ({ bankTransactionId: `tx-${randomUUID()}` });
 
 /** All that the merchant's agreements have counted this month. */
 async function spent(): Promise<bigint> {
-  const [found] = await engine.database.db.rows<{
-    total: string;
-  }>`SELECT sum(spent_month_total) AS total FROM agreements WHERE merchant_id = ${merchant.entityId}`;
+  const [found] = await engine.database.db.rows<{ total: string }>`
+    SELECT sum(spent_month_total) AS total FROM agreements WHERE merchant_id = ${merchant.entityId}`;
   return BigInt(found?.total ?? 0);
 }
 
@@ -99,10 +98,11 @@ interface Kept {
 
 /** The merchant's charges. */
 const keptCharges = () =>
-  engine.database.db.rows<Kept>`SELECT id, status, decline_reason,
-       ARRAY(SELECT sequence FROM events WHERE resource_id = b.id ORDER BY sequence) AS sequences,
-       ARRAY(SELECT kind FROM reconciliation_exceptions WHERE billing_request_id = b.id) AS exceptions
-     FROM billing_requests b WHERE merchant_id = ${merchant.entityId} ORDER BY id`;
+  engine.database.db.rows<Kept>`
+  SELECT id, status, decline_reason,
+    ARRAY(SELECT sequence FROM events WHERE resource_id = b.id ORDER BY sequence) AS sequences,
+    ARRAY(SELECT kind FROM reconciliation_exceptions WHERE billing_request_id = b.id) AS exceptions
+  FROM billing_requests b WHERE merchant_id = ${merchant.entityId} ORDER BY id`;
 
 describe('what only one of many may have, asked of two APIs at once', () => {
   interface Raced {
@@ -230,11 +230,9 @@ describe('what only one of many may have, asked of two APIs at once', () => {
     expect(new Set(answers.map(({ body }) => body.data['status']))).toEqual(new Set([status]));
     expect(await merchant.hears('billing.response', billingRequestId)).toMatchObject({ status });
     expect(await spent()).toBe(status === 'successful' ? kobo(10) : 0n);
-    const kept = await engine.database.db.rows<{
-      kind: string;
-      answers: number;
-    }>`SELECT kind, (SELECT count(*)::int FROM exception_answers a WHERE a.exception_id = x.id) AS answers
-       FROM reconciliation_exceptions x WHERE billing_request_id = ${billingRequestId}`;
+    const kept = await engine.database.db.rows<{ kind: string; answers: number }>`
+      SELECT kind, (SELECT count(*)::int FROM exception_answers a WHERE a.exception_id = x.id) AS answers
+      FROM reconciliation_exceptions x WHERE billing_request_id = ${billingRequestId}`;
     // Each debit that did not count is money of its own; a repeated refusal adds nothing.
     expect(kept).toEqual([{ kind: 'conflicting_answer', answers: status === 'successful' ? 17 + 1 : 18 }]);
   });

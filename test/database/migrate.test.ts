@@ -16,10 +16,8 @@ const test = databaseOfFile();
 
 /** The migrations on record, and their operators. */
 async function actsOfSchema(): Promise<{ by: string[]; migrations: string[] }> {
-  const acts = await customPlan(test.db).rows<{
-    actor: string;
-    after: { migrations: string[] };
-  }>`SELECT actor, after FROM audit_events WHERE action = 'schema.migrated' AND entity_id IS NULL ORDER BY id`;
+  const acts = await customPlan(test.db).rows<{ actor: string; after: { migrations: string[] } }>`
+    SELECT actor, after FROM audit_events WHERE action = 'schema.migrated' AND entity_id IS NULL ORDER BY id`;
   return {
     by: [...new Set(acts.map(({ actor }) => actor))],
     migrations: acts.flatMap(({ after }) => after.migrations),
@@ -206,21 +204,22 @@ describe('the schema', () => {
       ['webhook_attempts', 'at', { n: 2 }],
     ] as const) {
       // A row of the table again, under other keys and as of long ago.
-      const forged = await test.db.row<{
-        isOfNow: boolean;
-      }>`INSERT INTO ${raw(table)} SELECT (jsonb_populate_record(t, ${JSON.stringify({ ...keys, [time]: '2001-01-01T00:00:00Z' })}::jsonb)).* FROM ${raw(table)} AS t LIMIT 1
-         RETURNING clock_timestamp() - ${raw(time)} BETWEEN '0' AND '1 minute' AS "isOfNow"`;
+      const forged = await test.db.row<{ isOfNow: boolean }>`
+        INSERT INTO ${raw(table)} SELECT (jsonb_populate_record(t,
+          ${JSON.stringify({ ...keys, [time]: '2001-01-01T00:00:00Z' })}::jsonb)).* FROM ${raw(table)} AS t
+        LIMIT 1
+        RETURNING clock_timestamp() - ${raw(time)} BETWEEN '0' AND '1 minute' AS "isOfNow"`;
       expect({ table, ...forged }).toEqual({ table, isOfNow: true });
     }
   });
 
   it('has every time of record guarded like that, in each table that the serving role may write to', async () => {
-    const unguarded = await test.db
-      .rows`SELECT c.relname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
-       WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace AND a.attname = 'recorded_at'
-         AND has_table_privilege('assent_app', c.oid, 'INSERT')
-         AND NOT EXISTS (SELECT FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
-                         WHERE t.tgrelid = c.oid AND p.proname = 'set_record_time_recorded_at')`;
+    const unguarded = await test.db.rows`
+      SELECT c.relname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+      WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace AND a.attname = 'recorded_at'
+        AND has_table_privilege('assent_app', c.oid, 'INSERT')
+        AND NOT EXISTS (SELECT FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
+                        WHERE t.tgrelid = c.oid AND p.proname = 'set_record_time_recorded_at')`;
     expect(unguarded).toEqual([]);
   });
 
@@ -281,15 +280,16 @@ describe('the schema', () => {
     SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = p.oid AND deptype = 'e')`;
 
   it('has functions that find nothing without its schema but what is built in', async () => {
-    const found = await test.db.rows`SELECT proname, proconfig FROM pg_proc p WHERE ${raw(OWN)}
-         AND proconfig[1] IS DISTINCT FROM 'search_path=pg_catalog, pg_temp'`;
+    const found = await test.db.rows`
+      SELECT proname, proconfig FROM pg_proc p WHERE ${raw(OWN)}
+      AND proconfig[1] IS DISTINCT FROM 'search_path=pg_catalog, pg_temp'`;
     expect(found).toEqual([]);
   });
 
   it('has functions with the rights of the owner that the serving role alone may call', async () => {
-    const found = await test.db
-      .rows`SELECT proname FROM pg_proc p, aclexplode(coalesce(proacl, acldefault('f', proowner)))
-       WHERE ${raw(OWN)} AND prosecdef AND grantee NOT IN (proowner, 'assent_app'::regrole)`;
+    const found = await test.db.rows`
+      SELECT proname FROM pg_proc p, aclexplode(coalesce(proacl, acldefault('f', proowner)))
+      WHERE ${raw(OWN)} AND prosecdef AND grantee NOT IN (proowner, 'assent_app'::regrole)`;
     expect(found).toEqual([]);
   });
 });
@@ -308,15 +308,16 @@ describe('docs/retention.md, which an auditor is given', () => {
   const named = new Set(lines.flatMap(({ tables }) => tables));
 
   it('says of each table of the schema how long it is kept, and of no other', async () => {
-    const found = await test.db.rows<{
-      name: string;
-    }>`SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`;
+    const found = await test.db.rows<{ name: string }>`
+      SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`;
     expect([...named].toSorted()).toEqual(found.map(({ name }) => name));
   });
 
   it('calls for good what no process can delete, and nothing else', async () => {
-    const found = await test.db.rows<{ name: string }>`SELECT tablename AS name FROM pg_tables
-       WHERE schemaname = 'public' AND has_table_privilege('assent_app', format('%I.%I', schemaname, tablename), 'DELETE')`;
+    const found = await test.db.rows<{ name: string }>`
+      SELECT tablename AS name FROM pg_tables
+      WHERE schemaname = 'public' AND has_table_privilege('assent_app', format('%I.%I', schemaname,
+        tablename), 'DELETE')`;
     const deletable = new Set(found.map(({ name }) => name));
     // The owner may take a key of the ring away.
     const apart = ['encryption_keys'];

@@ -257,9 +257,9 @@ describe('what goes later', () => {
           const { leased } = await leaseOutboxRows(trx, 'later', 100, 60);
           expect(leased).toHaveLength(100);
           await endLease(trx, leased.slice(50), leased.slice(0, 50), 60);
-          return trx.row<{
-            rows: number;
-          }>`SELECT (seq_tup_read + idx_tup_fetch)::int AS rows FROM pg_stat_xact_user_tables WHERE relname = 'outbox'`;
+          return trx.row<{ rows: number }>`
+            SELECT (seq_tup_read + idx_tup_fetch)::int AS rows FROM pg_stat_xact_user_tables
+            WHERE relname = 'outbox'`;
         });
         expect(read?.rows).toBeGreaterThanOrEqual(100);
         expect(read?.rows).toBeLessThan(1_000);

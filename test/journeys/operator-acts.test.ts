@@ -98,9 +98,8 @@ async function retrieve(id: string): Promise<Record<string, unknown>> {
 
 const charges = async () =>
   (
-    await engine.database.db.rows<{
-      status: string;
-    }>`SELECT status FROM billing_requests WHERE merchant_id = ${merchant.entityId} ORDER BY id`
+    await engine.database.db.rows<{ status: string }>`
+  SELECT status FROM billing_requests WHERE merchant_id = ${merchant.entityId} ORDER BY id`
   ).map(({ status }) => status);
 
 async function questions(): Promise<number> {
@@ -235,8 +234,9 @@ test('Request Cancellation of a schedule cancels it, tells both sides, and is on
   for (const side of [merchant, bank]) {
     expect(await side.hears('recurring.updated', id)).toMatchObject({ status: 'cancelled' });
   }
-  const acts = await engine.database.db
-    .rows`SELECT actor, action FROM audit_events WHERE entity_id = ${merchant.entityId} AND action = 'schedule.cancelled'`;
+  const acts = await engine.database.db.rows`
+    SELECT actor, action FROM audit_events WHERE entity_id = ${merchant.entityId}
+      AND action = 'schedule.cancelled'`;
   expect(acts).toEqual([{ actor: 'operator:temporal', action: 'schedule.cancelled' }]);
   expect(await charges()).toEqual([]);
 });
@@ -394,7 +394,8 @@ const UNDER_WAY: Record<string, () => UnderWay> = {
       const { statementId } = body.data as { statementId: string };
       const statement = async () => (await bank.api.get(`/v1/bank/statements/${statementId}`)).body.data;
       const exceptions = () =>
-        engine.database.db.rows`SELECT kind FROM reconciliation_exceptions WHERE bank_id = ${bank.entityId}`;
+        engine.database.db.rows`
+        SELECT kind FROM reconciliation_exceptions WHERE bank_id = ${bank.entityId}`;
       return {
         handle: temporal.workflow.getHandle(idOf.bankStatement(statementId)),
         status: async () => (await statement())['status'],
@@ -480,8 +481,9 @@ const RUNS: Record<'reconcile' | 'chain', () => Promise<Run>> = {
     return {
       step: { on: 'INSERT', table: 'event_chain', at: 'row' },
       isDone: async () => {
-        const unchained = await engine.database.db
-          .rows`SELECT FROM events e WHERE resource_id = ${id} AND NOT EXISTS (SELECT FROM event_chain WHERE row_id = e.id)`;
+        const unchained = await engine.database.db.rows`
+          SELECT FROM events e WHERE resource_id = ${id} AND NOT EXISTS (SELECT FROM event_chain
+          WHERE row_id = e.id)`;
         return unchained.length === 0;
       },
     };

@@ -7,7 +7,8 @@ const test = databaseOfFile();
 describe('an error in the log', () => {
   it('of Postgres names what was hit, and never the values', async () => {
     const insert = () =>
-      test.db.row`INSERT INTO entities (id, type, name) VALUES (${'bnk_1'}, 'bank', ${'Secret Bank'})`;
+      test.db.row`
+      INSERT INTO entities (id, type, name) VALUES (${'bnk_1'}, 'bank', ${'Secret Bank'})`;
     await insert();
     const error: unknown = await insert().catch((thrown: unknown) => thrown);
     const described = describeError(error);

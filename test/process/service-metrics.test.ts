@@ -16,8 +16,9 @@ it('a batch that is not done is measured by its age, for nobody else may notice 
   const ageOf = async (kind: string) =>
     valueOf(await registry.metrics(), `assent_upload_oldest_age_seconds{kind="${kind}"}`);
   const insert = (id: string, status: string, age: string) =>
-    test.db.rows`INSERT INTO customer_batches (id, bank_id, total, status, created_at)
-       VALUES (${id}, ${standing.bankId}, 600, ${status}, now() - ${age}::interval)`;
+    test.db.rows`
+    INSERT INTO customer_batches (id, bank_id, total, status, created_at)
+    VALUES (${id}, ${standing.bankId}, 600, ${status}, now() - ${age}::interval)`;
   await insert('bat_01', 'failed', '9 hours');
   expect(await ageOf('customer-migrations')).toBe(0);
   await insert('bat_02', 'processing', '2 hours');
@@ -37,11 +38,13 @@ it('webhooks that wait for an attempt are measured once it was due and is not ma
     return Math.round(overdue / 3600);
   };
   const insert = (id: string, entityId: string, attempts: number, due: string) =>
-    test.db
-      .rows`INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, commit_id, attempts,
-         next_attempt_at)
-       VALUES ('dlv_' || ${id}, ${entityId}, 'webhook.test', '', 'webhook-delivery/dlv_' || ${id}, gen_random_uuid(), ${attempts},
-         now() + ${due}::interval)`;
+    test.db.rows`
+    INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, commit_id,
+      attempts,
+      next_attempt_at)
+    VALUES ('dlv_' || ${id}, ${entityId}, 'webhook.test', '', 'webhook-delivery/dlv_' || ${id},
+      gen_random_uuid(), ${attempts},
+      now() + ${due}::interval)`;
   const { bankId, merchantId } = standing;
   // That it comes again in a while does not make it any younger.
   await insert('r0', merchantId, 0, '5 minutes');
@@ -63,11 +66,13 @@ it('webhooks that wait for an attempt are measured once it was due and is not ma
   await unrecorded(test.url, `UPDATE entities SET status = 'disabled' WHERE id = '${bankId}'`);
   expect(await measured()).toBe(3);
   // More than are read, and older than those of a receiver that is let in.
-  await test.db
-    .rows`INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, commit_id, attempts,
-       next_attempt_at)
-     SELECT 'dlv_q' || n, ${bankId}, 'webhook.test', '', 'webhook-delivery/dlv_q' || n, gen_random_uuid(), 2, now()
-     FROM generate_series(1, 10001) AS n`;
+  await test.db.rows`
+    INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, commit_id,
+      attempts,
+      next_attempt_at)
+    SELECT 'dlv_q' || n, ${bankId}, 'webhook.test', '', 'webhook-delivery/dlv_q' || n, gen_random_uuid(), 2,
+      now()
+    FROM generate_series(1, 10001) AS n`;
   expect(await measured()).toBe(3);
   await unrecorded(test.url, `UPDATE entities SET status = 'active' WHERE id = '${bankId}'`);
   // Nor does one hide another that is let in as it is.

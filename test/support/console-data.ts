@@ -73,9 +73,9 @@ export async function consoleHistory(db: Database, api: ServedApi): Promise<Cons
   ]);
   const exceptionWhere = async (condition: string) =>
     (
-      await db.row<{
-        id: string;
-      }>`SELECT id FROM reconciliation_exceptions WHERE bank_id = ${data.bankId} AND ${raw(condition)} ORDER BY id LIMIT 1`
+      await db.row<{ id: string }>`
+    SELECT id FROM reconciliation_exceptions WHERE bank_id = ${data.bankId} AND ${raw(condition)} ORDER BY id
+    LIMIT 1`
     )?.id ?? '';
 
   const tell = (count: number) =>
@@ -95,9 +95,10 @@ export async function consoleHistory(db: Database, api: ServedApi): Promise<Cons
   await recordOutcome(db, deliveryId, 1, { httpStatus: 503, error: 'HTTP 503', responseHead: '' });
   await recordOutcome(db, arrivedId, 1, { responseHead: '' });
   // A month by the clocks of the network: by UTC it may be two, for an hour of the night.
-  await db.rows`UPDATE entities SET clock_offset =
-       ((clock_timestamp() AT TIME ZONE ${api.deps.config.NETWORK_TIMEZONE}) + interval '1 month') AT TIME ZONE ${api.deps.config.NETWORK_TIMEZONE} - clock_timestamp()
-     WHERE id = ${merchantId}`;
+  await db.rows`
+    UPDATE entities SET clock_offset =
+      ((clock_timestamp() AT TIME ZONE ${api.deps.config.NETWORK_TIMEZONE}) + interval '1 month') AT TIME ZONE ${api.deps.config.NETWORK_TIMEZONE} - clock_timestamp()
+    WHERE id = ${merchantId}`;
   return {
     ...data,
     day,

@@ -39,8 +39,9 @@ export async function openTransaction(db: Database): Promise<OpenTransaction> {
 /** Until one statement of this database waits for another's transaction. */
 export async function waitsForALock(db: Database): Promise<void> {
   await eventually(async () => {
-    const waiting = await db.row`SELECT FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
-       WHERE NOT l.granted AND a.datname = current_database() LIMIT 1`;
+    const waiting = await db.row`
+      SELECT FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+      WHERE NOT l.granted AND a.datname = current_database() LIMIT 1`;
     return waiting !== undefined;
   });
 }

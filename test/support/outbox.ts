@@ -29,9 +29,8 @@ export async function billIsAmongTheNext(db: Database, limit: number, merchantId
 
 /** Signals on their way to a workflow, oldest first. */
 export async function signalsTo(db: Executor, workflowId: string): Promise<string[]> {
-  const found = await db.rows<{
-    signal: string;
-  }>`SELECT signal FROM outbox WHERE kind = 'signal' AND workflow_id = ${workflowId} ORDER BY id`;
+  const found = await db.rows<{ signal: string }>`
+    SELECT signal FROM outbox WHERE kind = 'signal' AND workflow_id = ${workflowId} ORDER BY id`;
   return found.map(({ signal }) => signal);
 }
 

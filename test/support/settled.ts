@@ -161,9 +161,8 @@ export async function payAnother(
   if (!item || !('accepted' in item)) throw new Error('the payment was refused');
   const id = item.accepted.billingRequestId;
   await answerBill(db, payer, id, `tx-${id}`);
-  const told = await db.row<{
-    deliveryId: string;
-  }>`SELECT credit_delivery_id AS "deliveryId" FROM billing_requests WHERE id = ${id}`;
+  const told = await db.row<{ deliveryId: string }>`
+    SELECT credit_delivery_id AS "deliveryId" FROM billing_requests WHERE id = ${id}`;
   return { id, deliveryId: told?.deliveryId ?? '' };
 }
 
@@ -173,9 +172,9 @@ export const settleCredit = (db: Database, deliveryId: string) =>
 
 /** Exceptions that are open, by their own id or that of their charge or refund. */
 async function openExceptionsOf(db: Database, id: string): Promise<string[]> {
-  const found = await db.rows<{
-    id: string;
-  }>`SELECT id FROM reconciliation_exceptions WHERE ${id} IN (id, billing_request_id, refund_id) AND state <> 'resolved'`;
+  const found = await db.rows<{ id: string }>`
+    SELECT id FROM reconciliation_exceptions
+    WHERE ${id} IN (id, billing_request_id, refund_id) AND state <> 'resolved'`;
   return found.map((one) => one.id);
 }
 

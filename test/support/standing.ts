@@ -100,7 +100,8 @@ export async function standingApproval(
  * anybody.
  */
 export async function moveClock(db: Database, ownerId: string, by: string): Promise<void> {
-  await db.rows`UPDATE entities SET clock_offset = clock_offset + ${by}::interval WHERE id = ${ownerId}`;
+  await db.rows`
+    UPDATE entities SET clock_offset = clock_offset + ${by}::interval WHERE id = ${ownerId}`;
 }
 
 /**
@@ -110,10 +111,12 @@ export async function moveClock(db: Database, ownerId: string, by: string): Prom
  * @returns the day that it is then
  */
 export async function toNoon(db: Database, ownerId: string): Promise<string> {
-  const moved = await db.row<{ day: string }>`UPDATE entities SET clock_offset =
-       (noon.at AT TIME ZONE 'Africa/Lagos') - clock_timestamp()
-     FROM (SELECT date_trunc('day', clock_timestamp() AT TIME ZONE 'Africa/Lagos') + interval '36 hours' AS at) AS noon
-     WHERE id = ${ownerId} RETURNING noon.at::date::text AS day`;
+  const moved = await db.row<{ day: string }>`
+    UPDATE entities SET clock_offset =
+      (noon.at AT TIME ZONE 'Africa/Lagos') - clock_timestamp()
+    FROM (SELECT date_trunc('day',
+      clock_timestamp() AT TIME ZONE 'Africa/Lagos') + interval '36 hours' AS at) AS noon
+    WHERE id = ${ownerId} RETURNING noon.at::date::text AS day`;
   return moved?.day ?? '';
 }
 
@@ -159,9 +162,8 @@ export async function answerCharges(
   { bankId }: Standing,
   declineReason?: string,
 ): Promise<number> {
-  const asked = await db.rows<{
-    id: string;
-  }>`SELECT id FROM billing_requests WHERE bank_id = ${bankId} AND status = 'pending'`;
+  const asked = await db.rows<{ id: string }>`
+    SELECT id FROM billing_requests WHERE bank_id = ${bankId} AND status = 'pending'`;
   for (const { id } of asked) {
     const answer =
       declineReason === undefined
@@ -190,13 +192,10 @@ export interface Announced {
 
 /** Webhooks of a party, oldest first. */
 export async function announcedTo(db: Database, entityId: string): Promise<Announced[]> {
-  const deliveries = await db.rows<{
-    id: string;
-    type: string;
-    body: Buffer;
-    workflowId: string;
-  }>`SELECT id, webhook_type AS type, body_encrypted AS body, workflow_id AS "workflowId" FROM webhook_deliveries
-     WHERE entity_id = ${entityId} ORDER BY event_id`;
+  const deliveries = await db.rows<{ id: string; type: string; body: Buffer; workflowId: string }>`
+    SELECT id, webhook_type AS type, body_encrypted AS body, workflow_id AS "workflowId"
+    FROM webhook_deliveries
+    WHERE entity_id = ${entityId} ORDER BY event_id`;
   return deliveries.map(({ id, type, body, workflowId }) => {
     const { data } = JSON.parse(decrypt(db.keyring, body, `webhook_deliveries.body_encrypted:${id}`)) as {
       data: Record<string, unknown>[];

@@ -48,19 +48,23 @@ export async function settleMany(
 ): Promise<void> {
   const ids = Array.from({ length: count }, () => newId('billingRequest'));
   await db.transaction(async (trx) => {
-    await trx.rows`INSERT INTO billing_requests (id, reference, batch_id, merchant_id, provider_id, customer_id, bank_id, lookup_id,
-         agreement_id, amount, currency, description, approval_required, expires_at, workflow_id, created_at)
-       SELECT given, upper(substr(md5(given), 1, 24)), 'bat_1', a.merchant_id,
-         (SELECT provider_id FROM entities WHERE id = a.merchant_id), a.customer_id, a.bank_id, 'a-b-c-d-10', a.id, 100, 'NGN', 'Shoes',
-         false, clock_timestamp() + interval '1 day', 'billing-request/' || given, clock_timestamp()
-       FROM agreements a, unnest(${ids}::text[]) AS given WHERE a.id = ${agreementId}`;
-    await trx.rows`INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id) SELECT ${bankId}, 'tx-' || id, id FROM unnest(${ids}::text[]) AS id`;
-    const closed = await trx.rows<{
-      id: string;
-      settledAt: Date;
-    }>`UPDATE billing_requests SET status = 'successful', closed_by = 'bank', bank_transaction_id = 'tx-' || id,
-         closed_at = settling_now(owner_id), sequence = sequence + 1
-       WHERE id = ANY(${ids}) RETURNING id, closed_at AS "settledAt"`;
+    await trx.rows`
+      INSERT INTO billing_requests (id, reference, batch_id, merchant_id, provider_id, customer_id, bank_id,
+        lookup_id,
+        agreement_id, amount, currency, description, approval_required, expires_at, workflow_id, created_at)
+      SELECT given, upper(substr(md5(given), 1, 24)), 'bat_1', a.merchant_id,
+        (SELECT provider_id FROM entities WHERE id = a.merchant_id), a.customer_id, a.bank_id, 'a-b-c-d-10',
+        a.id, 100, 'NGN', 'Shoes',
+        false, clock_timestamp() + interval '1 day', 'billing-request/' || given, clock_timestamp()
+      FROM agreements a, unnest(${ids}::text[]) AS given WHERE a.id = ${agreementId}`;
+    await trx.rows`
+      INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
+      SELECT ${bankId}, 'tx-' || id, id FROM unnest(${ids}::text[]) AS id`;
+    const closed = await trx.rows<{ id: string; settledAt: Date }>`
+      UPDATE billing_requests SET status = 'successful', closed_by = 'bank',
+        bank_transaction_id = 'tx-' || id,
+        closed_at = settling_now(owner_id), sequence = sequence + 1
+      WHERE id = ANY(${ids}) RETURNING id, closed_at AS "settledAt"`;
     const paid = { amount: 100n, currency: 'NGN', bankId, merchantId, ownerId: merchantId };
     await postEntries(
       trx,

@@ -48,7 +48,8 @@ export function webhookSender(db: Database) {
 
     /** An attempt that is made when it is due. */
     async attemptInTime(id: string, made = activities()) {
-      await db.rows`UPDATE webhook_deliveries SET next_attempt_at = clock_timestamp() WHERE id = ${id}`;
+      await db.rows`
+        UPDATE webhook_deliveries SET next_attempt_at = clock_timestamp() WHERE id = ${id}`;
       return made.attemptDelivery(id);
     },
 
@@ -92,9 +93,9 @@ export function webhookSender(db: Database) {
 
     /** Starts of a delivery's own workflow, oldest first. */
     startsOf: (deliveryId: string) =>
-      db.rows<{
-        again: string | null;
-      }>`SELECT start->'again' AS again FROM outbox WHERE workflow_id = ${`webhook-delivery/${deliveryId}`} ORDER BY id`,
+      db.rows<{ again: string | null }>`
+      SELECT start->'again' AS again FROM outbox WHERE workflow_id = ${`webhook-delivery/${deliveryId}`}
+      ORDER BY id`,
 
     async closeReceivers(): Promise<void> {
       const closed = servers.splice(0).map((server) => {

@@ -9,8 +9,9 @@ import { eventually } from './engine';
  */
 export async function wholeFeed(db: Executor): Promise<void> {
   await eventually(async () => {
-    const held = await db.row<{ any: boolean }>`SELECT EXISTS (SELECT 1 FROM webhook_deliveries
-         WHERE created_xid >= pg_snapshot_xmin(pg_current_snapshot())) AS any`;
+    const held = await db.row<{ any: boolean }>`
+      SELECT EXISTS (SELECT 1 FROM webhook_deliveries
+      WHERE created_xid >= pg_snapshot_xmin(pg_current_snapshot())) AS any`;
     return held?.any === false;
   });
 }

@@ -40,10 +40,11 @@ export async function lockAgreementsWhere(
   which: string,
   parameters: Record<string, unknown>,
 ): Promise<Agreement[]> {
-  return trx.rows<Agreement>`SELECT a.id, a.merchant_id, m.trust_level = 'trusted' AS trusted, a.customer_id, a.bank_id, c.lookup_id,
-       a.decision, a.blocked, a.currency, a.daily_limit, a.monthly_limit, a.payment_id_key, c.email_encrypted
-     FROM agreements a JOIN customers c ON c.id = a.customer_id JOIN entities m ON m.id = a.merchant_id
-     WHERE ${raw(which, parameters)} ORDER BY a.id FOR UPDATE OF a`;
+  return trx.rows<Agreement>`
+    SELECT a.id, a.merchant_id, m.trust_level = 'trusted' AS trusted, a.customer_id, a.bank_id, c.lookup_id,
+      a.decision, a.blocked, a.currency, a.daily_limit, a.monthly_limit, a.payment_id_key, c.email_encrypted
+    FROM agreements a JOIN customers c ON c.id = a.customer_id JOIN entities m ON m.id = a.merchant_id
+    WHERE ${raw(which, parameters)} ORDER BY a.id FOR UPDATE OF a`;
 }
 
 export async function lockAgreements(trx: Executor, ids: string[]): Promise<Agreement[]> {
@@ -69,11 +70,15 @@ export async function openAgreements(
   currency: string,
 ): Promise<Agreement[]> {
   const ordered = customers.toSorted((a, b) => (a.id < b.id ? -1 : 1));
-  await trx.rows`INSERT INTO agreements (id, merchant_id, customer_id, bank_id, currency, payment_id_key, created_at, updated_at)
-     SELECT n.id, ${merchantId}, n.customer_id, n.bank_id, ${currency}, ${trx.keyring.current}, at, at
-     FROM business_now(${merchantId}) AS at,
-          unnest(${ordered.map(() => newId('agreement'))}::text[], ${ordered.map((customer) => customer.id)}::text[], ${ordered.map((customer) => customer.bankId)}::text[]) AS n (id, customer_id, bank_id)
-     ON CONFLICT (merchant_id, customer_id) DO NOTHING`;
+  await trx.rows`
+    INSERT INTO agreements (id, merchant_id, customer_id, bank_id, currency, payment_id_key, created_at,
+      updated_at)
+    SELECT n.id, ${merchantId}, n.customer_id, n.bank_id, ${currency}, ${trx.keyring.current}, at, at
+    FROM business_now(${merchantId}) AS at,
+         unnest(${ordered.map(() => newId('agreement'))}::text[],
+         ${ordered.map((customer) => customer.id)}::text[],
+         ${ordered.map((customer) => customer.bankId)}::text[]) AS n (id, customer_id, bank_id)
+    ON CONFLICT (merchant_id, customer_id) DO NOTHING`;
   return lockAgreementsWhere(trx, 'a.merchant_id = :merchantId AND a.customer_id = ANY(:customerIds)', {
     merchantId,
     customerIds: ordered.map((customer) => customer.id),
@@ -86,8 +91,9 @@ export async function blockersOf(
   customerIds: string[],
 ): Promise<Set<string>> {
   if (customerIds.length === 0) return new Set();
-  const blocked = await trx.rows<{ customerId: string }>`SELECT customer_id FROM agreements
-     WHERE merchant_id = ${merchantId} AND customer_id = ANY(${customerIds}) AND blocked`;
+  const blocked = await trx.rows<{ customerId: string }>`
+    SELECT customer_id FROM agreements
+    WHERE merchant_id = ${merchantId} AND customer_id = ANY(${customerIds}) AND blocked`;
   return new Set(blocked.map((one) => one.customerId));
 }
 
@@ -119,19 +125,21 @@ export async function countSpending(
   agreementIds: string[],
   charge: { amount: bigint; currency: string },
 ): Promise<Counted[]> {
-  return trx.rows<Counted>`UPDATE agreements a SET
-       spent_day = greatest(a.spent_day, period.day), spent_day_total = ${raw(SPENT_TODAY)} + ${charge.amount},
-       spent_month = greatest(a.spent_month, period.month),
-       spent_month_total = ${raw(SPENT_THIS_MONTH)} + ${charge.amount}
-     FROM (SELECT (at AT TIME ZONE ${rules.timeZone})::date AS day,
-                  date_trunc('month', at AT TIME ZONE ${rules.timeZone})::date AS month
-           FROM business_now(${merchantId}) AS at) AS period
-     WHERE a.id = ANY(${agreementIds}) AND a.merchant_id = ${merchantId}
-       AND a.decision IN ('approve_once', 'approve_recurring') AND NOT a.blocked AND a.currency = ${charge.currency}
-       AND greatest(${raw(SPENT_TODAY)}, ${raw(SPENT_THIS_MONTH)}) + ${charge.amount} <= ${MAX_SUM_MINOR}
-       AND (a.daily_limit IS NULL OR ${raw(SPENT_TODAY)} + ${charge.amount} <= a.daily_limit)
-       AND (a.monthly_limit IS NULL OR ${raw(SPENT_THIS_MONTH)} + ${charge.amount} <= a.monthly_limit)
-     RETURNING a.id AS agreement_id, a.spent_day::text AS day, a.spent_month::text AS month`;
+  return trx.rows<Counted>`
+    UPDATE agreements a SET
+      spent_day = greatest(a.spent_day, period.day), spent_day_total = ${raw(SPENT_TODAY)} + ${charge.amount},
+      spent_month = greatest(a.spent_month, period.month),
+      spent_month_total = ${raw(SPENT_THIS_MONTH)} + ${charge.amount}
+    FROM (SELECT (at AT TIME ZONE ${rules.timeZone})::date AS day,
+                 date_trunc('month', at AT TIME ZONE ${rules.timeZone})::date AS month
+          FROM business_now(${merchantId}) AS at) AS period
+    WHERE a.id = ANY(${agreementIds}) AND a.merchant_id = ${merchantId}
+      AND a.decision IN ('approve_once', 'approve_recurring') AND NOT a.blocked
+        AND a.currency = ${charge.currency}
+      AND greatest(${raw(SPENT_TODAY)}, ${raw(SPENT_THIS_MONTH)}) + ${charge.amount} <= ${MAX_SUM_MINOR}
+      AND (a.daily_limit IS NULL OR ${raw(SPENT_TODAY)} + ${charge.amount} <= a.daily_limit)
+      AND (a.monthly_limit IS NULL OR ${raw(SPENT_THIS_MONTH)} + ${charge.amount} <= a.monthly_limit)
+    RETURNING a.id AS agreement_id, a.spent_day::text AS day, a.spent_month::text AS month`;
 }
 
 /**
@@ -144,15 +152,18 @@ export async function releaseSpending(
 ): Promise<void> {
   if (charges.length === 0) return;
   const agreementIds = charges.map((charge) => charge.agreementId);
-  await trx.rows`WITH released AS (
-       SELECT * FROM unnest(${agreementIds}::text[], ${charges.map((charge) => charge.amount.toString())}::bigint[], ${charges.map((charge) => charge.day)}::date[], ${charges.map((charge) => charge.month)}::date[])
-         AS r (agreement_id, amount, day, month))
-     UPDATE agreements a SET
-       spent_day_total = a.spent_day_total
-         - (SELECT coalesce(sum(amount), 0) FROM released WHERE agreement_id = a.id AND day = a.spent_day),
-       spent_month_total = a.spent_month_total
-         - (SELECT coalesce(sum(amount), 0) FROM released WHERE agreement_id = a.id AND month = a.spent_month)
-     WHERE a.id = ANY(${agreementIds})`;
+  await trx.rows`
+    WITH released AS (
+      SELECT * FROM unnest(${agreementIds}::text[],
+      ${charges.map((charge) => charge.amount.toString())}::bigint[],
+      ${charges.map((charge) => charge.day)}::date[], ${charges.map((charge) => charge.month)}::date[])
+        AS r (agreement_id, amount, day, month))
+    UPDATE agreements a SET
+      spent_day_total = a.spent_day_total
+        - (SELECT coalesce(sum(amount), 0) FROM released WHERE agreement_id = a.id AND day = a.spent_day),
+      spent_month_total = a.spent_month_total
+        - (SELECT coalesce(sum(amount), 0) FROM released WHERE agreement_id = a.id AND month = a.spent_month)
+    WHERE a.id = ANY(${agreementIds})`;
 }
 
 /**
@@ -167,29 +178,31 @@ export async function recountSpending(
   trx: Executor,
   agreement: { id: string; customerId: string },
 ): Promise<void> {
-  await trx.rows`WITH period AS (
-       SELECT a.currency, d.time_zone, local::date AS today, greatest(a.spent_day, local::date) AS day,
-         date_trunc('month', local) AS month_began,
-         greatest(a.spent_month, date_trunc('month', local)::date) AS month
-       FROM agreements a CROSS JOIN deployment d,
-         LATERAL (SELECT business_now(a.merchant_id) AT TIME ZONE d.time_zone AS local) AS clock
-       WHERE a.id = ${agreement.id}
-     ), locked AS MATERIALIZED (
-       -- A bank file locks charges in the same order.
-       SELECT b.id FROM billing_requests b, period p
-       WHERE b.customer_id = ${agreement.customerId} AND b.agreement_id = ${agreement.id} AND b.currency = p.currency
-         AND b.status IN ('pending', 'successful') AND b.created_at >= p.month_began AT TIME ZONE p.time_zone
-       ORDER BY b.id FOR NO KEY UPDATE OF b
-     ), recounted AS (
-       UPDATE billing_requests b SET
-         counted_day = CASE WHEN (b.created_at AT TIME ZONE p.time_zone)::date >= p.today THEN p.day
-                            ELSE (b.created_at AT TIME ZONE p.time_zone)::date END,
-         counted_month = p.month
-       FROM period p, locked WHERE b.id = locked.id
-       RETURNING b.amount, b.counted_day
-     )
-     UPDATE agreements a SET spent_day = p.day, spent_month = p.month,
-       spent_day_total = (SELECT coalesce(sum(amount) FILTER (WHERE counted_day = p.day), 0) FROM recounted),
-       spent_month_total = (SELECT coalesce(sum(amount), 0) FROM recounted)
-     FROM period p WHERE a.id = ${agreement.id}`;
+  await trx.rows`
+    WITH period AS (
+      SELECT a.currency, d.time_zone, local::date AS today, greatest(a.spent_day, local::date) AS day,
+        date_trunc('month', local) AS month_began,
+        greatest(a.spent_month, date_trunc('month', local)::date) AS month
+      FROM agreements a CROSS JOIN deployment d,
+        LATERAL (SELECT business_now(a.merchant_id) AT TIME ZONE d.time_zone AS local) AS clock
+      WHERE a.id = ${agreement.id}
+    ), locked AS MATERIALIZED (
+      -- A bank file locks charges in the same order.
+      SELECT b.id FROM billing_requests b, period p
+      WHERE b.customer_id = ${agreement.customerId} AND b.agreement_id = ${agreement.id}
+        AND b.currency = p.currency
+        AND b.status IN ('pending', 'successful') AND b.created_at >= p.month_began AT TIME ZONE p.time_zone
+      ORDER BY b.id FOR NO KEY UPDATE OF b
+    ), recounted AS (
+      UPDATE billing_requests b SET
+        counted_day = CASE WHEN (b.created_at AT TIME ZONE p.time_zone)::date >= p.today THEN p.day
+                           ELSE (b.created_at AT TIME ZONE p.time_zone)::date END,
+        counted_month = p.month
+      FROM period p, locked WHERE b.id = locked.id
+      RETURNING b.amount, b.counted_day
+    )
+    UPDATE agreements a SET spent_day = p.day, spent_month = p.month,
+      spent_day_total = (SELECT coalesce(sum(amount) FILTER (WHERE counted_day = p.day), 0) FROM recounted),
+      spent_month_total = (SELECT coalesce(sum(amount), 0) FROM recounted)
+    FROM period p WHERE a.id = ${agreement.id}`;
 }

@@ -89,11 +89,13 @@ function openNext(
 ): Promise<Place | false> {
   return workOnFile(db, statementId, async (trx, { bankId, exceptions }) => {
     const found = (
-      await trx.rows<Omit<Found, 'of'>>`SELECT d.position, e.n::int, e.one
-         FROM bank_statement_differences d, jsonb_array_elements(d.differences) WITH ORDINALITY AS e (one, n)
-         WHERE d.statement_id = ${statementId} AND d.position >= ${after.position} AND (d.position, e.n) > (${after.position}, ${after.n})
-           AND e.one->>'difference' = ANY(${kinds}) AND e.one->>'exceptionId' IS NULL
-         ORDER BY d.position, e.n LIMIT ${raw(LOOKED_AT)}`
+      await trx.rows<Omit<Found, 'of'>>`
+      SELECT d.position, e.n::int, e.one
+      FROM bank_statement_differences d, jsonb_array_elements(d.differences) WITH ORDINALITY AS e (one, n)
+      WHERE d.statement_id = ${statementId} AND d.position >= ${after.position}
+        AND (d.position, e.n) > (${after.position}, ${after.n})
+        AND e.one->>'difference' = ANY(${kinds}) AND e.one->>'exceptionId' IS NULL
+      ORDER BY d.position, e.n LIMIT ${raw(LOOKED_AT)}`
     ).map((at) => ({ ...at, of: exceptionOf(bankId, at.one) }));
     await lockCharges(
       trx,
@@ -169,7 +171,8 @@ async function lockCharges(trx: Transaction, ids: string[]): Promise<void> {
 }
 
 /** SQL: the booking `e` that a difference `d` is about. */
-const isBooking = (bankId: string) => sql`e.bank_id = ${bankId}
+const isBooking = (bankId: string) => sql`
+  e.bank_id = ${bankId}
   AND e.identified_by = CASE WHEN d.bank_transaction_id IS NULL THEN 'reference' ELSE 'bankTransactionId' END
   AND e.identifier = coalesce(d.bank_transaction_id, d.network_reference)`;
 
@@ -209,13 +212,15 @@ function findThere(
 
 /** @param ofFile exceptions that the file has opened before */
 async function roomFor(trx: Transaction, bankId: string, ofFile: number): Promise<number> {
-  const { unresolved } = await trx.oneRow<{ unresolved: number }>`SELECT count(*)::int AS unresolved FROM (
-       SELECT FROM reconciliation_exceptions x
-       WHERE x.state <> 'resolved' AND x.kind IN ('unknown_here', 'missing_at_bank', 'amount_differs')
-         AND ${bankId} IN (x.bank_id, x.payee_bank_id)
-         -- Counts for the file's bank alone: a missing credit without an id is the payee's bank's.
-         AND ${bankId} = CASE WHEN x.kind = 'missing_at_bank' AND x.bank_transaction_id IS NULL THEN x.payee_bank_id ELSE x.bank_id END
-       LIMIT ${raw(OF_BANK)}) AS all_of_bank`;
+  const { unresolved } = await trx.oneRow<{ unresolved: number }>`
+    SELECT count(*)::int AS unresolved FROM (
+    SELECT FROM reconciliation_exceptions x
+    WHERE x.state <> 'resolved' AND x.kind IN ('unknown_here', 'missing_at_bank', 'amount_differs')
+      AND ${bankId} IN (x.bank_id, x.payee_bank_id)
+      -- Counts for the file's bank alone: a missing credit without an id is the payee's bank's.
+      AND ${bankId} = CASE WHEN x.kind = 'missing_at_bank'
+        AND x.bank_transaction_id IS NULL THEN x.payee_bank_id ELSE x.bank_id END
+    LIMIT ${raw(OF_BANK)}) AS all_of_bank`;
   return Math.max(0, Math.min(OF_FILE - ofFile, OF_BANK - unresolved));
 }
 
@@ -227,7 +232,8 @@ export async function completeStatement({ db, beat }: Matching, statementId: str
   while (await forgetTold(db, statementId)) beat();
   await workOnFile(db, statementId, async (trx, { done, summary }) => {
     const status = done < summary.lines ? 'failed' : 'completed';
-    await trx.rows`UPDATE bank_statements SET status = ${status}, ended_at = clock_timestamp() WHERE id = ${statementId}`;
+    await trx.rows`
+      UPDATE bank_statements SET status = ${status}, ended_at = clock_timestamp() WHERE id = ${statementId}`;
   });
 }
 
@@ -236,9 +242,11 @@ const FORGOTTEN_AT_ONCE = 10_000;
 
 /** No line is matched any more, so no line is a duplicate. @returns whether there may be more */
 async function forgetTold(db: Executor, statementId: string): Promise<boolean> {
-  const gone = await db.rows`DELETE FROM bank_statement_told WHERE (statement_id, line_hash) IN (
-       SELECT statement_id, line_hash FROM bank_statement_told WHERE statement_id = ${statementId} LIMIT ${raw(FORGOTTEN_AT_ONCE)})
-     RETURNING true`;
+  const gone = await db.rows`
+    DELETE FROM bank_statement_told WHERE (statement_id, line_hash) IN (
+      SELECT statement_id, line_hash FROM bank_statement_told WHERE statement_id = ${statementId}
+      LIMIT ${raw(FORGOTTEN_AT_ONCE)})
+    RETURNING true`;
   return gone.length === FORGOTTEN_AT_ONCE;
 }
 
@@ -250,20 +258,21 @@ const KEPT_DAYS = 35;
  * more
  */
 export async function deleteCounted(db: Executor): Promise<boolean> {
-  const old = await db.rows`WITH old AS (
-       SELECT statement_id, position, (
-         SELECT jsonb_agg(d ORDER BY n) FROM jsonb_array_elements(differences) WITH ORDINALITY AS e (d, n)
-         WHERE d ? 'exceptionId') AS kept
-       FROM bank_statement_differences
-       WHERE counted_at < (SELECT clock_timestamp()) - interval '${raw(KEPT_DAYS)} days'
-       ORDER BY counted_at LIMIT ${raw(SWEEP)} FOR UPDATE SKIP LOCKED),
-     gone AS (
-       DELETE FROM bank_statement_differences d USING old
-       WHERE d.statement_id = old.statement_id AND d.position = old.position AND old.kept IS NULL),
-     shortened AS (
-       UPDATE bank_statement_differences d SET differences = old.kept, counted_at = 'infinity' FROM old
-       WHERE d.statement_id = old.statement_id AND d.position = old.position AND old.kept IS NOT NULL)
-     SELECT FROM old`;
+  const old = await db.rows`
+    WITH old AS (
+      SELECT statement_id, position, (
+        SELECT jsonb_agg(d ORDER BY n) FROM jsonb_array_elements(differences) WITH ORDINALITY AS e (d, n)
+        WHERE d ? 'exceptionId') AS kept
+      FROM bank_statement_differences
+      WHERE counted_at < (SELECT clock_timestamp()) - interval '${raw(KEPT_DAYS)} days'
+      ORDER BY counted_at LIMIT ${raw(SWEEP)} FOR UPDATE SKIP LOCKED),
+    gone AS (
+      DELETE FROM bank_statement_differences d USING old
+      WHERE d.statement_id = old.statement_id AND d.position = old.position AND old.kept IS NULL),
+    shortened AS (
+      UPDATE bank_statement_differences d SET differences = old.kept, counted_at = 'infinity' FROM old
+      WHERE d.statement_id = old.statement_id AND d.position = old.position AND old.kept IS NOT NULL)
+    SELECT FROM old`;
   return old.length === SWEEP;
 }
 
@@ -272,11 +281,9 @@ export async function* readDifferences(
   statementId: string,
 ): AsyncGenerator<DifferenceRecord[], void, void> {
   for (let after = -1; ;) {
-    const page = await db.row<{
-      position: number;
-      differences: DifferenceRecord[];
-    }>`SELECT position, differences FROM bank_statement_differences
-       WHERE statement_id = ${statementId} AND position > ${after} ORDER BY position LIMIT 1`;
+    const page = await db.row<{ position: number; differences: DifferenceRecord[] }>`
+      SELECT position, differences FROM bank_statement_differences
+      WHERE statement_id = ${statementId} AND position > ${after} ORDER BY position LIMIT 1`;
     if (!page) return;
     yield page.differences;
     after = page.position;

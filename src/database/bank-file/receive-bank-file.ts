@@ -79,7 +79,9 @@ export async function stagePage(
   position: number,
   lines: readonly ReadLine[],
 ): Promise<void> {
-  await db.rows`INSERT INTO bank_statement_pages (statement_id, position, lines) VALUES (${statementId}, ${position}, ${JSON.stringify(lines.map(waiting))})`;
+  await db.rows`
+    INSERT INTO bank_statement_pages (statement_id, position, lines)
+    VALUES (${statementId}, ${position}, ${JSON.stringify(lines.map(waiting))})`;
 }
 
 export interface LinesLimit {
@@ -101,15 +103,17 @@ export async function acceptBankFile(
   { statementId, sha256, lines, begins, reaches, from, through }: ArrivedBankFile,
   limit: LinesLimit,
 ): Promise<BankFile & { isNew: boolean }> {
-  const made =
-    await trx.row<BankFile>`INSERT INTO bank_statements (id, bank_id, sha256, lines, begins, reaches, covered_from, covered_through)
-     VALUES (${statementId}, ${bankId}, ${sha256}, ${lines}, ${begins}, ${JSON.stringify(reaches)}, ${from}, ${through})
-     ON CONFLICT (bank_id, sha256, covered_from, covered_through) DO NOTHING RETURNING ${raw(BANK_FILE_COLUMNS)}`;
+  const made = await trx.row<BankFile>`
+    INSERT INTO bank_statements (id, bank_id, sha256, lines, begins, reaches, covered_from, covered_through)
+    VALUES (${statementId}, ${bankId}, ${sha256}, ${lines}, ${begins}, ${JSON.stringify(reaches)}, ${from},
+      ${through})
+    ON CONFLICT (bank_id, sha256, covered_from, covered_through) DO NOTHING
+    RETURNING ${raw(BANK_FILE_COLUMNS)}`;
   if (!made) {
     // A second statement, so that it sees a file that the first may have waited for.
-    const known =
-      await trx.oneRow<BankFile>`SELECT ${raw(BANK_FILE_COLUMNS)} FROM bank_statements WHERE bank_id = ${bankId} AND sha256 = ${sha256}
-         AND (covered_from, covered_through) IS NOT DISTINCT FROM (${from}::date, ${through}::date)`;
+    const known = await trx.oneRow<BankFile>`
+      SELECT ${raw(BANK_FILE_COLUMNS)} FROM bank_statements WHERE bank_id = ${bankId} AND sha256 = ${sha256}
+      AND (covered_from, covered_through) IS NOT DISTINCT FROM (${from}::date, ${through}::date)`;
     return { ...known, isNew: false };
   }
   await requireLinesLeft(trx, bankId, limit);
@@ -131,17 +135,18 @@ export async function acceptBankFile(
  */
 async function requireLinesLeft(trx: Transaction, bankId: string, limit: LinesLimit): Promise<void> {
   await trx.rows`SELECT FROM entities WHERE id = ${bankId} FOR NO KEY UPDATE`;
-  const passed = await trx.row`SELECT FROM bank_statements WHERE bank_id = ${bankId}
-       AND recorded_at >= ${raw(dayBegin('(clock_timestamp() AT TIME ZONE :timeZone)::date'), { timeZone: limit.timeZone })}
-     HAVING sum(lines) > ${limit.linesPerDay}`;
+  const passed = await trx.row`
+    SELECT FROM bank_statements WHERE bank_id = ${bankId}
+      AND recorded_at >= ${raw(dayBegin('(clock_timestamp() AT TIME ZONE :timeZone)::date'), { timeZone: limit.timeZone })}
+    HAVING sum(lines) > ${limit.linesPerDay}`;
   if (passed) throw await tooManyLines(trx, limit);
 }
 
 export async function tooManyLines(db: Executor, { linesPerDay, timeZone }: LinesLimit): Promise<Failure> {
-  const { retryAfterS } = await db.oneRow<{
-    retryAfterS: number;
-  }>`SELECT ceil(extract(epoch FROM ${raw(dayBegin(`(clock_timestamp() AT TIME ZONE :timeZone)::date + 1`), { timeZone })} - clock_timestamp()))::int
-       AS retry_after_s`;
+  const { retryAfterS } = await db.oneRow<{ retryAfterS: number }>`
+    SELECT ceil(extract(epoch
+    FROM ${raw(dayBegin(`(clock_timestamp() AT TIME ZONE :timeZone)::date + 1`), { timeZone })} - clock_timestamp()))::int
+    AS retry_after_s`;
   return new Failure(
     'rate_limited',
     `A bank may send ${linesPerDay} lines a day: nothing of this file was accepted. Try again tomorrow.`,
@@ -168,8 +173,9 @@ export function deleteAbandonedPages(db: Executor): Promise<boolean> {
 
 /** @param bankId the bank it has to be of, if a bank asks @throws Failure not_found */
 export async function readBankFile(db: Executor, statementId: string, bankId?: string): Promise<BankFile> {
-  const found =
-    await db.row<BankFile>`SELECT ${raw(BANK_FILE_COLUMNS)} FROM bank_statements WHERE id = ${statementId} AND bank_id = coalesce(${bankId ?? null}, bank_id)`;
+  const found = await db.row<BankFile>`
+    SELECT ${raw(BANK_FILE_COLUMNS)} FROM bank_statements
+    WHERE id = ${statementId} AND bank_id = coalesce(${bankId ?? null}, bank_id)`;
   if (!found) throw new Failure('not_found', 'You have no such statement');
   return found;
 }
@@ -188,8 +194,9 @@ export function workOnFile<T>(
   work: (trx: Transaction, file: BankFile) => Promise<T>,
 ): Promise<T | false> {
   return db.transaction(async (trx) => {
-    await trx.rows`SELECT pg_advisory_xact_lock(hashtextextended('bank_statements ' || bank_id, 0))
-       FROM bank_statements WHERE id = ${statementId}`;
+    await trx.rows`
+      SELECT pg_advisory_xact_lock(hashtextextended('bank_statements ' || bank_id, 0))
+      FROM bank_statements WHERE id = ${statementId}`;
     const file = await readBankFile(trx, statementId);
     return file.status === 'processing' && (await work(trx, file));
   });

@@ -280,23 +280,27 @@ async function insertRequests(
       bankDeliveryId: deliveryIds.get(request.payer.bankId),
     })),
   );
-  const insertRows =
-    () => trx.rows`INSERT INTO billing_requests (id, reference, batch_id, merchant_id, customer_id, bank_id,
-       lookup_id, agreement_id, schedule_id, billing_n, attempt, amount, currency, description, approval_required,
-       status, closed_by, decline_reason, counted_day, counted_month, expires_at, closed_at, workflow_id, bank_delivery_id,
-       created_at, payee_customer_id, payee_bank_id, payee_lookup_id, metadata)
-     SELECT r.id, r.reference, ${batch.id}, ${merchant?.id ?? null}, r.customer_id, r.bank_id,
-       r.lookup_id, r.agreement_id, r.schedule_id, r.billing_n, r.attempt, r.amount, r.currency, r.description,
-       r.approval_required, CASE WHEN r.decline_reason IS NULL THEN 'pending' ELSE 'declined' END,
-       CASE WHEN r.decline_reason IS NULL THEN NULL ELSE 'network' END, r.decline_reason,
-       r.counted_day, r.counted_month, r.expires_at, CASE WHEN r.decline_reason IS NULL THEN NULL ELSE at END,
-       ${batch.workflowId}, r.bank_delivery_id, at, ${payee?.customerId ?? null}, ${payee?.shown.bankId ?? null}, ${payee?.shown.lookupID ?? null},
-       coalesce(r.metadata, (SELECT metadata FROM schedules WHERE id = r.schedule_id), '{}')
-     FROM CAST(${at} AS timestamptz) AS at, jsonb_to_recordset(${inserted}::jsonb) AS r (id text,
-       reference text, customer_id text, bank_id text, lookup_id text, agreement_id text, schedule_id text,
-       billing_n int, attempt int, amount bigint, currency text, description text, approval_required boolean,
-       decline_reason text, counted_day date, counted_month date, expires_at timestamptz, bank_delivery_id text,
-       metadata jsonb)`;
+  const insertRows = () => trx.rows`
+    INSERT INTO billing_requests (id, reference, batch_id, merchant_id, customer_id, bank_id,
+      lookup_id, agreement_id, schedule_id, billing_n, attempt, amount, currency, description,
+      approval_required,
+      status, closed_by, decline_reason, counted_day, counted_month, expires_at, closed_at, workflow_id,
+      bank_delivery_id,
+      created_at, payee_customer_id, payee_bank_id, payee_lookup_id, metadata)
+    SELECT r.id, r.reference, ${batch.id}, ${merchant?.id ?? null}, r.customer_id, r.bank_id,
+      r.lookup_id, r.agreement_id, r.schedule_id, r.billing_n, r.attempt, r.amount, r.currency, r.description,
+      r.approval_required, CASE WHEN r.decline_reason IS NULL THEN 'pending' ELSE 'declined' END,
+      CASE WHEN r.decline_reason IS NULL THEN NULL ELSE 'network' END, r.decline_reason,
+      r.counted_day, r.counted_month, r.expires_at, CASE WHEN r.decline_reason IS NULL THEN NULL ELSE at END,
+      ${batch.workflowId}, r.bank_delivery_id, at, ${payee?.customerId ?? null},
+      ${payee?.shown.bankId ?? null}, ${payee?.shown.lookupID ?? null},
+      coalesce(r.metadata, (SELECT metadata FROM schedules WHERE id = r.schedule_id), '{}')
+    FROM CAST(${at} AS timestamptz) AS at, jsonb_to_recordset(${inserted}::jsonb) AS r (id text,
+      reference text, customer_id text, bank_id text, lookup_id text, agreement_id text, schedule_id text,
+      billing_n int, attempt int, amount bigint, currency text, description text, approval_required boolean,
+      decline_reason text, counted_day date, counted_month date, expires_at timestamptz,
+      bank_delivery_id text,
+      metadata jsonb)`;
   const insertEvents = () =>
     recordEvents(
       trx,

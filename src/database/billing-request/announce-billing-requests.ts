@@ -56,8 +56,8 @@ export async function announceDeclinedAtOnce(
   billingRequestIds: string[],
   cause: AuditEvent['cause'],
 ): Promise<void> {
-  const ended =
-    await trx.rows<Outcome>`SELECT ${raw(OUTCOME_COLUMNS)} FROM billing_requests b WHERE b.id = ANY(${billingRequestIds})`;
+  const ended = await trx.rows<Outcome>`
+    SELECT ${raw(OUTCOME_COLUMNS)} FROM billing_requests b WHERE b.id = ANY(${billingRequestIds})`;
   await announceOutcomes(trx, ended, cause, new Set());
 }
 

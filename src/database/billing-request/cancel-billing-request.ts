@@ -24,20 +24,22 @@ export async function cancelBillingRequest(
   { entityId, role }: Party,
   billingRequestId: string,
 ): Promise<{ status: BillingRequestStatus; cancelled: boolean }> {
-  const own = await trx.row<{
-    agreementId: string | null;
-  }>`SELECT agreement_id FROM billing_requests WHERE id = ${billingRequestId} AND ${raw(OWN[role], { entityId })}`;
+  const own = await trx.row<{ agreementId: string | null }>`
+    SELECT agreement_id FROM billing_requests
+    WHERE id = ${billingRequestId} AND ${raw(OWN[role], { entityId })}`;
   if (!own) throw new Failure('not_found', 'There is no such billing request.');
   await lockAgreements(trx, own.agreementId === null ? [] : [own.agreementId]);
-  const cancelled = await trx.row<Outcome>`UPDATE billing_requests b SET
-       status = 'declined', closed_by = ${role}, decline_reason = 'cancelled', closed_at = business_now(b.owner_id),
-       sequence = b.sequence + 1
-     WHERE b.id = ${billingRequestId} AND b.status = 'pending' AND b.approval_required
-       AND business_now(b.owner_id) < b.expires_at
-       -- The bank has approved under an id that it had used: money may have moved.
-       AND NOT EXISTS (SELECT FROM reconciliation_exceptions x
-                       WHERE x.billing_request_id = b.id AND x.state <> 'resolved')
-     RETURNING ${raw(OUTCOME_COLUMNS)}`;
+  const cancelled = await trx.row<Outcome>`
+    UPDATE billing_requests b SET
+      status = 'declined', closed_by = ${role}, decline_reason = 'cancelled',
+      closed_at = business_now(b.owner_id),
+      sequence = b.sequence + 1
+    WHERE b.id = ${billingRequestId} AND b.status = 'pending' AND b.approval_required
+      AND business_now(b.owner_id) < b.expires_at
+      -- The bank has approved under an id that it had used: money may have moved.
+      AND NOT EXISTS (SELECT FROM reconciliation_exceptions x
+                      WHERE x.billing_request_id = b.id AND x.state <> 'resolved')
+    RETURNING ${raw(OUTCOME_COLUMNS)}`;
   if (!cancelled) return standing(trx, billingRequestId);
   const undelivered = await withdraw(trx, 'charges', [billingRequestId]);
   await close(trx, [cancelled], role, undelivered);
@@ -49,10 +51,9 @@ export async function cancelBillingRequest(
 
 /** The current status; `declined` for a passed window that the workflow has yet to close. */
 function standing(trx: Executor, billingRequestId: string) {
-  return trx.oneRow<{
-    status: BillingRequestStatus;
-    cancelled: boolean;
-  }>`SELECT CASE WHEN status = 'pending' AND business_now(owner_id) >= expires_at THEN 'declined' ELSE status END AS status,
-       coalesce(closed_by IN ('merchant', 'provider'), false) AS cancelled
-     FROM billing_requests WHERE id = ${billingRequestId}`;
+  return trx.oneRow<{ status: BillingRequestStatus; cancelled: boolean }>`
+    SELECT CASE WHEN status = 'pending' AND business_now(owner_id) >= expires_at THEN 'declined'
+      ELSE status END AS status,
+      coalesce(closed_by IN ('merchant', 'provider'), false) AS cancelled
+    FROM billing_requests WHERE id = ${billingRequestId}`;
 }

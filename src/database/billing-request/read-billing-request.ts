@@ -41,14 +41,14 @@ export async function awaitedOfWorkflow(db: Executor, workflowId: string): Promi
 }
 
 async function readAwaited(db: Executor, which: string, of: string | string[]): Promise<AwaitedCharge[]> {
-  const found = await db.rows<
-    Omit<AwaitedCharge, 'endsAt'> & { endsAt: Date }
-  >`SELECT b.id, b.reference, b.amount::bigint, b.currency, b.bank_id,
-       ${raw(shownName('b.bank_id'))} AS bank_name, b.status, b.decline_reason, b.closed_by, b.approval_required, ${raw(CREDIT_WAITS)} AS credit_waits, ends_at,
-       ceil(extract(epoch FROM ends_at - business_now(b.owner_id)) * 1000)::float8 AS left_ms,
-       ${raw(afterS('b'))}
-     FROM billing_requests b, LATERAL (SELECT coalesce(b.credit_due_at, b.expires_at) AS ends_at) AS t
-     WHERE ${raw(which, { of })} ORDER BY b.id`;
+  const found = await db.rows<Omit<AwaitedCharge, 'endsAt'> & { endsAt: Date }>`
+    SELECT b.id, b.reference, b.amount::bigint, b.currency, b.bank_id,
+      ${raw(shownName('b.bank_id'))} AS bank_name, b.status, b.decline_reason, b.closed_by,
+      b.approval_required, ${raw(CREDIT_WAITS)} AS credit_waits, ends_at,
+      ceil(extract(epoch FROM ends_at - business_now(b.owner_id)) * 1000)::float8 AS left_ms,
+      ${raw(afterS('b'))}
+    FROM billing_requests b, LATERAL (SELECT coalesce(b.credit_due_at, b.expires_at) AS ends_at) AS t
+    WHERE ${raw(which, { of })} ORDER BY b.id`;
   return found.map(({ endsAt, ...charge }) => ({ ...charge, endsAt: formatInstant(endsAt) }));
 }
 
@@ -61,7 +61,8 @@ export async function endedOf(db: Executor, ids: string[]): Promise<AwaitedCharg
  * read again afterwards, to see an answer that came before this statement.
  */
 export async function markChargesWaiting(db: Executor, ids: string[]): Promise<void> {
-  await db.rows`UPDATE billing_requests SET waiting = true WHERE id = ANY(${ids}) AND status = 'pending' AND NOT waiting`;
+  await db.rows`
+    UPDATE billing_requests SET waiting = true WHERE id = ANY(${ids}) AND status = 'pending' AND NOT waiting`;
 }
 
 export interface BillingRequestRecord {
@@ -100,14 +101,14 @@ export async function readBillingRequest(
   entityId: string,
   billingRequestId: string,
 ): Promise<BillingRequestRecord> {
-  const found =
-    await db.row<BillingRequestRecord>`SELECT b.id AS billing_request_id, b.batch_id, b.transaction_id, b.reference, b.status, b.decline_reason,
-       b.amount, b.currency, b.description, b.metadata, b.approval_required, b.customer_id, b.merchant_id,
-       b.owner_id, b.payee_bank_id, b.payee_lookup_id, b.bank_id, b.lookup_id, b.agreement_id,
-       a.payment_id_key, b.schedule_id, b.bank_transaction_id, b.workflow_id, b.expires_at, b.created_at,
-       b.closed_at
-     FROM billing_requests b LEFT JOIN agreements a ON a.id = b.agreement_id
-     WHERE b.id = ${billingRequestId} AND ${entityId} IN (b.owner_id, b.bank_id)`;
+  const found = await db.row<BillingRequestRecord>`
+    SELECT b.id AS billing_request_id, b.batch_id, b.transaction_id, b.reference, b.status, b.decline_reason,
+      b.amount, b.currency, b.description, b.metadata, b.approval_required, b.customer_id, b.merchant_id,
+      b.owner_id, b.payee_bank_id, b.payee_lookup_id, b.bank_id, b.lookup_id, b.agreement_id,
+      a.payment_id_key, b.schedule_id, b.bank_transaction_id, b.workflow_id, b.expires_at, b.created_at,
+      b.closed_at
+    FROM billing_requests b LEFT JOIN agreements a ON a.id = b.agreement_id
+    WHERE b.id = ${billingRequestId} AND ${entityId} IN (b.owner_id, b.bank_id)`;
   if (!found) throw new Failure('not_found', 'There is no such billing request.');
   return found;
 }

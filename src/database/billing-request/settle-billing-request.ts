@@ -100,13 +100,12 @@ async function lockAgreementForAnswer(
 ) {
   const bankTransactionId = answer.outcome === 'approved' ? answer.bankTransactionId : null;
   const [asked, [charged]] = await Promise.all([
-    trx.row<
-      Outcome & { trusted: boolean | null; duplicate: boolean }
-    >`SELECT ${raw(OUTCOME_COLUMNS)}, m.trust_level = 'trusted' AS trusted,
-         EXISTS (SELECT FROM bank_transactions t WHERE t.bank_id = b.bank_id
-                 AND t.bank_transaction_id = ${bankTransactionId} AND t.resource_id <> b.id) AS duplicate
-       FROM billing_requests b LEFT JOIN entities m ON m.id = b.merchant_id
-       WHERE b.id = ${billingRequestId} AND b.bank_id = ${bankId}`,
+    trx.row<Outcome & { trusted: boolean | null; duplicate: boolean }>`
+      SELECT ${raw(OUTCOME_COLUMNS)}, m.trust_level = 'trusted' AS trusted,
+        EXISTS (SELECT FROM bank_transactions t WHERE t.bank_id = b.bank_id
+                AND t.bank_transaction_id = ${bankTransactionId} AND t.resource_id <> b.id) AS duplicate
+      FROM billing_requests b LEFT JOIN entities m ON m.id = b.merchant_id
+      WHERE b.id = ${billingRequestId} AND b.bank_id = ${bankId}`,
     lockAgreementsWhere(
       trx,
       'a.id = (SELECT agreement_id FROM billing_requests WHERE id = :billingRequestId AND bank_id = :bankId)',
@@ -146,22 +145,26 @@ async function decide(
 ): Promise<Outcome | undefined> {
   const approved = answer.outcome === 'approved';
   const bankTransactionId = approved ? answer.bankTransactionId : null;
-  return trx.row<Outcome>`WITH asked AS (
-       SELECT id, bank_id FROM billing_requests
-       WHERE id = ${billingRequestId} AND status = 'pending' AND business_now(owner_id) < expires_at FOR UPDATE),
-     claimed AS (
-       INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
-       SELECT bank_id, ${bankTransactionId}, id FROM asked WHERE ${bankTransactionId}::text IS NOT NULL
-       ON CONFLICT DO NOTHING RETURNING resource_id)
-     UPDATE billing_requests b SET
-       status = ${STATUS_AFTER[answer.outcome]}, closed_by = 'bank', bank_transaction_id = ${bankTransactionId}, decline_reason = ${approved ? null : answer.declineReason},
-       answer_action = ${answer.action}, bank_metadata = ${metadata ? JSON.stringify(metadata) : null}::jsonb, closed_at = settling_now(b.owner_id),
-       sequence = b.sequence + 1
-     -- Joined, not a subquery: if the row changes meanwhile, Postgres evaluates this again, and a
-     -- subquery would claim again.
-     FROM asked LEFT JOIN claimed ON claimed.resource_id = asked.id
-     WHERE b.id = asked.id AND (${bankTransactionId}::text IS NULL OR claimed.resource_id IS NOT NULL)
-     RETURNING ${raw(OUTCOME_COLUMNS)}`;
+  return trx.row<Outcome>`
+    WITH asked AS (
+      SELECT id, bank_id FROM billing_requests
+      WHERE id = ${billingRequestId} AND status = 'pending' AND business_now(owner_id) < expires_at
+      FOR UPDATE),
+    claimed AS (
+      INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
+      SELECT bank_id, ${bankTransactionId}, id FROM asked WHERE ${bankTransactionId}::text IS NOT NULL
+      ON CONFLICT DO NOTHING RETURNING resource_id)
+    UPDATE billing_requests b SET
+      status = ${STATUS_AFTER[answer.outcome]}, closed_by = 'bank',
+      bank_transaction_id = ${bankTransactionId}, decline_reason = ${approved ? null : answer.declineReason},
+      answer_action = ${answer.action}, bank_metadata = ${metadata ? JSON.stringify(metadata) : null}::jsonb,
+      closed_at = settling_now(b.owner_id),
+      sequence = b.sequence + 1
+    -- Joined, not a subquery: if the row changes meanwhile, Postgres evaluates this again, and a
+    -- subquery would claim again.
+    FROM asked LEFT JOIN claimed ON claimed.resource_id = asked.id
+    WHERE b.id = asked.id AND (${bankTransactionId}::text IS NULL OR claimed.resource_id IS NOT NULL)
+    RETURNING ${raw(OUTCOME_COLUMNS)}`;
 }
 
 /**
@@ -176,8 +179,8 @@ async function answerRefused(
   const billingRequestId = asked.id;
   // The window may have passed before the workflow closed the request.
   await closeExpiredRequests(trx, [billingRequestId], 'by its bank');
-  const found =
-    await trx.oneRow<Outcome>`SELECT ${raw(OUTCOME_COLUMNS)} FROM billing_requests b WHERE b.id = ${billingRequestId} FOR UPDATE OF b`;
+  const found = await trx.oneRow<Outcome>`
+    SELECT ${raw(OUTCOME_COLUMNS)} FROM billing_requests b WHERE b.id = ${billingRequestId} FOR UPDATE OF b`;
   const { bankId, status, closedBy } = found;
   const bankTransactionId = answer.outcome === 'approved' ? answer.bankTransactionId : null;
   const duplicate =
@@ -241,28 +244,31 @@ export async function closeExpiredRequests(
   ids: string[],
   found: 'by its bank' | 'by the network' = 'by the network',
 ): Promise<void> {
-  const agreements = await trx.rows<{
-    id: string;
-  }>`SELECT DISTINCT agreement_id AS id FROM billing_requests WHERE id = ANY(${ids}) AND agreement_id IS NOT NULL`;
+  const agreements = await trx.rows<{ id: string }>`
+    SELECT DISTINCT agreement_id AS id FROM billing_requests
+    WHERE id = ANY(${ids}) AND agreement_id IS NOT NULL`;
   await lockAgreements(
     trx,
     agreements.map((agreement) => agreement.id),
   );
   // Exceptions are opened under this lock, so the statements after it see all that there are.
-  const due = await trx.rows<{ id: string }>`SELECT id FROM billing_requests
-     WHERE id = ANY(${ids}) AND status = 'pending' AND business_now(owner_id) >= expires_at
-     ORDER BY id FOR NO KEY UPDATE`;
+  const due = await trx.rows<{ id: string }>`
+    SELECT id FROM billing_requests
+    WHERE id = ANY(${ids}) AND status = 'pending' AND business_now(owner_id) >= expires_at
+    ORDER BY id FOR NO KEY UPDATE`;
   if (due.length === 0) return;
   const dueIds = due.map(({ id }) => id);
   const undelivered = await withdraw(trx, 'charges', dueIds);
   // A bank with an exception has answered before, so its request was delivered.
-  const closed = await trx.rows<Outcome>`UPDATE billing_requests b SET
-       status = 'declined', closed_by = 'network', closed_at = business_now(b.owner_id), sequence = b.sequence + 1,
-       decline_reason = CASE WHEN b.id = ANY(${[...undelivered]}) AND NOT ${found === 'by its bank'}::boolean
-           AND NOT EXISTS (SELECT FROM reconciliation_exceptions x WHERE x.billing_request_id = b.id)
-                             THEN 'not_delivered' ELSE 'expired' END
-     WHERE b.id = ANY(${dueIds}) AND b.status = 'pending'
-     RETURNING ${raw(OUTCOME_COLUMNS)}`;
+  const closed = await trx.rows<Outcome>`
+    UPDATE billing_requests b SET
+      status = 'declined', closed_by = 'network', closed_at = business_now(b.owner_id),
+      sequence = b.sequence + 1,
+      decline_reason = CASE WHEN b.id = ANY(${[...undelivered]}) AND NOT ${found === 'by its bank'}::boolean
+          AND NOT EXISTS (SELECT FROM reconciliation_exceptions x WHERE x.billing_request_id = b.id)
+                            THEN 'not_delivered' ELSE 'expired' END
+    WHERE b.id = ANY(${dueIds}) AND b.status = 'pending'
+    RETURNING ${raw(OUTCOME_COLUMNS)}`;
   await close(trx, closed, 'network', undelivered);
   // The bank may have moved the money; only an exception makes an operator look.
   const silent = closed.filter((request) => request.declineReason === 'expired');

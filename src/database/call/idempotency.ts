@@ -41,12 +41,16 @@ export async function claimKey(trx: Transaction, request: KeyedRequest): Promise
     requestHash: Buffer | null;
     status: number | null;
     encrypted: Buffer | null;
-  }>`SELECT pg_try_advisory_xact_lock(${lockOf(trx.keyring, request)}::bigint) AS locked, k.request_hash, k.http_status AS status,
-            CASE WHEN k.created_at < clock_timestamp() - ${SECRETS_SHOWN}::interval
-                 THEN coalesce(k.secret_free_encrypted, k.answer_encrypted) ELSE k.answer_encrypted END AS encrypted
-     FROM (VALUES (1)) AS one
-     LEFT JOIN idempotency_keys k ON k.caller_id = ${request.callerId} AND k.path = ${request.path} AND k.key = ${request.key}
-       AND k.expires_at > clock_timestamp()`;
+  }>`
+    SELECT pg_try_advisory_xact_lock(${lockOf(trx.keyring, request)}::bigint) AS locked, k.request_hash,
+      k.http_status AS status,
+           CASE WHEN k.created_at < clock_timestamp() - ${SECRETS_SHOWN}::interval
+                THEN coalesce(k.secret_free_encrypted, k.answer_encrypted)
+                  ELSE k.answer_encrypted END AS encrypted
+    FROM (VALUES (1)) AS one
+    LEFT JOIN idempotency_keys k ON k.caller_id = ${request.callerId} AND k.path = ${request.path}
+      AND k.key = ${request.key}
+      AND k.expires_at > clock_timestamp()`;
   if (!found?.requestHash || found.status === null || !found.encrypted) {
     return { outcome: found?.locked ? 'new' : 'running' };
   }
@@ -69,15 +73,19 @@ export async function storeAnswer(
   secretFree: unknown,
 ): Promise<boolean> {
   const encrypted = (body: unknown) => encrypt(trx.keyring, JSON.stringify(body), answerPlace(request));
-  const stored = await trx.row`INSERT INTO idempotency_keys AS k
-       (caller_id, path, key, request_hash, http_status, answer_encrypted, secret_free_encrypted, commit_id, expires_at)
-     VALUES (${request.callerId}, ${request.path}, ${request.key}, ${request.bodyIndexes[0]}, ${answer.status}, ${encrypted(answer.body)}, ${secretFree === undefined ? null : encrypted(secretFree)}, ${trx.commitId}, clock_timestamp() + ${KEPT}::interval)
-     ON CONFLICT (caller_id, path, key) DO UPDATE SET
-       request_hash = excluded.request_hash, http_status = excluded.http_status,
-       answer_encrypted = excluded.answer_encrypted, secret_free_encrypted = excluded.secret_free_encrypted,
-       commit_id = excluded.commit_id, created_at = excluded.created_at, expires_at = excluded.expires_at
-     WHERE k.expires_at <= clock_timestamp()
-     RETURNING k.key`;
+  const stored = await trx.row`
+    INSERT INTO idempotency_keys AS k
+      (caller_id, path, key, request_hash, http_status, answer_encrypted, secret_free_encrypted, commit_id,
+      expires_at)
+    VALUES (${request.callerId}, ${request.path}, ${request.key}, ${request.bodyIndexes[0]}, ${answer.status},
+      ${encrypted(answer.body)}, ${secretFree === undefined ? null : encrypted(secretFree)}, ${trx.commitId},
+      clock_timestamp() + ${KEPT}::interval)
+    ON CONFLICT (caller_id, path, key) DO UPDATE SET
+      request_hash = excluded.request_hash, http_status = excluded.http_status,
+      answer_encrypted = excluded.answer_encrypted, secret_free_encrypted = excluded.secret_free_encrypted,
+      commit_id = excluded.commit_id, created_at = excluded.created_at, expires_at = excluded.expires_at
+    WHERE k.expires_at <= clock_timestamp()
+    RETURNING k.key`;
   return stored !== undefined;
 }
 
@@ -93,12 +101,13 @@ export async function expireKeys(db: Executor): Promise<boolean> {
     'caller_id, path, key',
     'expires_at <= (SELECT clock_timestamp()) ORDER BY expires_at',
   );
-  const hidden =
-    await db.rows`UPDATE idempotency_keys SET answer_encrypted = secret_free_encrypted, secret_free_encrypted = NULL
-     WHERE (caller_id, path, key) IN (
-       SELECT caller_id, path, key FROM idempotency_keys
-       WHERE secret_free_encrypted IS NOT NULL AND created_at < (SELECT clock_timestamp()) - ${SECRETS_SHOWN}::interval
-       LIMIT ${raw(SWEEP)} FOR UPDATE SKIP LOCKED) RETURNING true`;
+  const hidden = await db.rows`
+    UPDATE idempotency_keys SET answer_encrypted = secret_free_encrypted, secret_free_encrypted = NULL
+    WHERE (caller_id, path, key) IN (
+      SELECT caller_id, path, key FROM idempotency_keys
+      WHERE secret_free_encrypted IS NOT NULL
+        AND created_at < (SELECT clock_timestamp()) - ${SECRETS_SHOWN}::interval
+      LIMIT ${raw(SWEEP)} FOR UPDATE SKIP LOCKED) RETURNING true`;
   return moreToDelete || hidden.length === SWEEP;
 }
 

@@ -77,28 +77,29 @@ const outcomes = (turns: string, payments: string) => `
  */
 export async function takeTokens(db: Executor, wishes: TokenWish[]): Promise<TakenState[]> {
   const alsoCosts = wishes.map(({ also }) => (also ? 1 / also.rate.perSecond : null));
-  const found = await db.rows<{
-    which: 'first' | 'second';
-    nr: number;
-    admitted: boolean;
-    fullInS: number;
-  }>`WITH wish AS MATERIALIZED (
-       SELECT * FROM unnest(${wishes.map(({ key }) => key)}::text[], ${wishes.map(({ rate }) => 1 / rate.perSecond)}::float8[], ${wishes.map(({ rate }) => rate.burst)}::int[], ${wishes.map(countOf)}::int[],
-                            ${wishes.map(({ also }) => also?.key ?? null)}::text[], ${alsoCosts}::float8[], ${wishes.map(({ also }) => also?.rate.burst ?? null)}::int[])
-         WITH ORDINALITY AS w (key, cost, burst, count, also_key, also_cost, also_burst, nr)
-     ), first AS MATERIALIZED (
-       SELECT nr, key, cost, burst, sum(count) OVER (PARTITION BY key ORDER BY count, nr)::int AS upto
-       FROM wish WHERE count > 0
-     ), first_paid AS (${raw(paid('first'), { rounding: ROUNDING })}), first_outcome AS (${raw(outcomes('first', 'first_paid'))}
-     ), second AS MATERIALIZED (
-       SELECT nr, also_key AS key, also_cost AS cost, also_burst AS burst,
-              sum(count) OVER (PARTITION BY also_key ORDER BY count, nr)::int AS upto
-       FROM wish JOIN first_outcome USING (nr) WHERE admitted AND also_key IS NOT NULL
-     ), second_paid AS (${raw(paid('second'), { rounding: ROUNDING })})
-     SELECT 'first' AS which, nr::int, admitted, full_in_s FROM first_outcome
-     UNION ALL SELECT 'second', nr::int, admitted, full_in_s FROM (${raw(outcomes('second', 'second_paid'))}) AS s
-     UNION ALL SELECT 'first', nr::int, true, extract(epoch FROM full_at - clock_timestamp())::float8
-     FROM wish JOIN rate_limits USING (key) WHERE count = 0`;
+  const found = await db.rows<{ which: 'first' | 'second'; nr: number; admitted: boolean; fullInS: number }>`
+    WITH wish AS MATERIALIZED (
+      SELECT * FROM unnest(${wishes.map(({ key }) => key)}::text[],
+      ${wishes.map(({ rate }) => 1 / rate.perSecond)}::float8[],
+      ${wishes.map(({ rate }) => rate.burst)}::int[], ${wishes.map(countOf)}::int[],
+                           ${wishes.map(({ also }) => also?.key ?? null)}::text[], ${alsoCosts}::float8[],
+                           ${wishes.map(({ also }) => also?.rate.burst ?? null)}::int[])
+        WITH ORDINALITY AS w (key, cost, burst, count, also_key, also_cost, also_burst, nr)
+    ), first AS MATERIALIZED (
+      SELECT nr, key, cost, burst, sum(count) OVER (PARTITION BY key ORDER BY count, nr)::int AS upto
+      FROM wish WHERE count > 0
+    ), first_paid AS (${raw(paid('first'), { rounding: ROUNDING })}),
+      first_outcome AS (${raw(outcomes('first', 'first_paid'))}
+    ), second AS MATERIALIZED (
+      SELECT nr, also_key AS key, also_cost AS cost, also_burst AS burst,
+             sum(count) OVER (PARTITION BY also_key ORDER BY count, nr)::int AS upto
+      FROM wish JOIN first_outcome USING (nr) WHERE admitted AND also_key IS NOT NULL
+    ), second_paid AS (${raw(paid('second'), { rounding: ROUNDING })})
+    SELECT 'first' AS which, nr::int, admitted, full_in_s FROM first_outcome
+    UNION ALL SELECT 'second', nr::int, admitted, full_in_s
+    FROM (${raw(outcomes('second', 'second_paid'))}) AS s
+    UNION ALL SELECT 'first', nr::int, true, extract(epoch FROM full_at - clock_timestamp())::float8
+    FROM wish JOIN rate_limits USING (key) WHERE count = 0`;
   const byTurn = new Map(found.map((one) => [`${one.which} ${one.nr}`, one]));
   return wishes.map((wish, i) => {
     const first = byTurn.get(`first ${i + 1}`);
@@ -147,19 +148,22 @@ export async function overdrawTokens(
   buckets: Bucket[],
   count: number,
 ): Promise<BucketState[]> {
-  const found = await trx.rows<{ key: string; taken: number; fullInS: number }>`WITH wanted AS MATERIALIZED (
-       SELECT * FROM unnest(${buckets.map(({ key }) => key)}::text[], ${buckets.map(({ rate }) => 1 / rate.perSecond)}::float8[], ${buckets.map(({ rate }) => rate.burst)}::int[]) AS w (key, cost, burst)
-     )
-     INSERT INTO rate_limits AS r (key, full_at, asked_at, taken)
-     SELECT key, now + ${count} * cost * interval '1 second', now, ${count}
-     FROM clock_timestamp() AS now, wanted ORDER BY key
-     ON CONFLICT (key) DO UPDATE SET (full_at, asked_at, taken) = (
-       SELECT greatest(r.full_at, excluded.asked_at) + n * cost * interval '1 second', excluded.asked_at, n
-       FROM wanted, LATERAL (SELECT CASE WHEN
-         burst - greatest(extract(epoch FROM r.full_at - excluded.asked_at), 0) / cost + ${ROUNDING} >= 1
-         THEN ${count}::int ELSE 0 END AS n) AS free
-       WHERE wanted.key = r.key)
-     RETURNING key, taken, extract(epoch FROM full_at - asked_at)::float8 AS full_in_s`;
+  const found = await trx.rows<{ key: string; taken: number; fullInS: number }>`
+    WITH wanted AS MATERIALIZED (
+      SELECT * FROM unnest(${buckets.map(({ key }) => key)}::text[],
+      ${buckets.map(({ rate }) => 1 / rate.perSecond)}::float8[],
+      ${buckets.map(({ rate }) => rate.burst)}::int[]) AS w (key, cost, burst)
+    )
+    INSERT INTO rate_limits AS r (key, full_at, asked_at, taken)
+    SELECT key, now + ${count} * cost * interval '1 second', now, ${count}
+    FROM clock_timestamp() AS now, wanted ORDER BY key
+    ON CONFLICT (key) DO UPDATE SET (full_at, asked_at, taken) = (
+      SELECT greatest(r.full_at, excluded.asked_at) + n * cost * interval '1 second', excluded.asked_at, n
+      FROM wanted, LATERAL (SELECT CASE WHEN
+        burst - greatest(extract(epoch FROM r.full_at - excluded.asked_at), 0) / cost + ${ROUNDING} >= 1
+        THEN ${count}::int ELSE 0 END AS n) AS free
+      WHERE wanted.key = r.key)
+    RETURNING key, taken, extract(epoch FROM full_at - asked_at)::float8 AS full_in_s`;
   const byKey = new Map(found.map((one) => [one.key, one]));
   return buckets.map(({ key, rate }) => {
     const bucket = byKey.get(key);

@@ -31,7 +31,7 @@ export async function chainSigner(db: Executor): Promise<{ kid: string; key: Key
 
 /** Public keys whose private half the keyring decrypts. Nothing proves that other keys are ours. */
 export async function chainKeys(db: Executor): Promise<PublicJwk[]> {
-  const all =
-    await db.rows<StoredKey>`SELECT kid, private_key_encrypted AS encrypted FROM chain_keys ORDER BY created_at, kid`;
+  const all = await db.rows<StoredKey>`
+    SELECT kid, private_key_encrypted AS encrypted FROM chain_keys ORDER BY created_at, kid`;
   return all.flatMap((one) => openPublicJwk(db.keyring, 'chain_keys', one) ?? []);
 }

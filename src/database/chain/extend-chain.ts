@@ -51,10 +51,12 @@ interface Progress {
 function readProgress(db: Executor, stream: Stream): Promise<Progress> {
   const { table, idType } = ROWS_OF[stream];
   // A number above all of this server's is from the server that this database was restored from.
-  return db.oneRow<Progress>`SELECT after, pg_snapshot_xmax(seen)::text AS xmax,
-       CASE WHEN next_xmax <= pg_snapshot_xmin(seen) OR next_xmax > pg_snapshot_xmax(seen) THEN next_after END AS settled,
-       ${raw(idType === 'text' ? ':hourAgo' : `(SELECT greatest(max(id) - ${NUMBERS_APART}, 0)::text FROM ${table})`, { hourAgo: firstIdAt('event', new Date(Date.now() - CLOCKS_APART_MS)) })} AS latest
-     FROM chain_progress, pg_current_snapshot() AS seen WHERE stream = ${stream}`;
+  return db.oneRow<Progress>`
+    SELECT after, pg_snapshot_xmax(seen)::text AS xmax,
+      CASE WHEN next_xmax <= pg_snapshot_xmin(seen)
+        OR next_xmax > pg_snapshot_xmax(seen) THEN next_after END AS settled,
+      ${raw(idType === 'text' ? ':hourAgo' : `(SELECT greatest(max(id) - ${NUMBERS_APART}, 0)::text FROM ${table})`, { hourAgo: firstIdAt('event', new Date(Date.now() - CLOCKS_APART_MS)) })} AS latest
+    FROM chain_progress, pg_current_snapshot() AS seen WHERE stream = ${stream}`;
 }
 
 /** Records that all rows were looked at, and the id after which the next run may begin. */
@@ -65,9 +67,10 @@ async function noteProgress(db: Executor, stream: Stream, progress: Progress): P
     stream,
     ...(moves ? { after: settled, latest, xmax } : { after: null, latest: null, xmax: null }),
   };
-  await db.rows`UPDATE chain_progress SET chained_at = clock_timestamp(), after = coalesce(${bound.after}, after),
-       next_after = coalesce(${bound.latest}, next_after), next_xmax = coalesce(${bound.xmax}::xid8, next_xmax)
-     WHERE stream = ${bound.stream}`;
+  await db.rows`
+    UPDATE chain_progress SET chained_at = clock_timestamp(), after = coalesce(${bound.after}, after),
+      next_after = coalesce(${bound.latest}, next_after), next_xmax = coalesce(${bound.xmax}::xid8, next_xmax)
+    WHERE stream = ${bound.stream}`;
 }
 
 /** @returns the last row of the page (null if there is none), and the number of rows chained */
@@ -79,9 +82,11 @@ async function chainPage(
   const { table, chain, idType, content } = ROWS_OF[stream];
   // One run at a time, from here to the commit.
   await trx.row`SELECT FROM chain_progress WHERE stream = ${stream} FOR UPDATE`;
-  const page = await trx.rows<{ id: string; content: string | null }>`SELECT r.id::text AS id,
-       CASE WHEN (SELECT n FROM ${raw(chain)} c WHERE c.row_id = r.id) IS NULL THEN ${raw(content)} END AS content
-     FROM ${raw(table)} r WHERE r.id > ${after}::${raw(idType)} ORDER BY r.id LIMIT ${raw(PAGE)}`;
+  const page = await trx.rows<{ id: string; content: string | null }>`
+    SELECT r.id::text AS id,
+      CASE WHEN (SELECT n FROM ${raw(chain)} c
+      WHERE c.row_id = r.id) IS NULL THEN ${raw(content)} END AS content
+    FROM ${raw(table)} r WHERE r.id > ${after}::${raw(idType)} ORDER BY r.id LIMIT ${raw(PAGE)}`;
   const tip = await lastLink(trx, stream);
   const links = page.flatMap(({ id, content: says }) => {
     if (says === null) return [];
@@ -89,25 +94,26 @@ async function chainPage(
     tip.hash = linkHash(tip.hash, stream, says);
     return { id, ...tip };
   });
-  await trx.rows`INSERT INTO ${raw(chain)} (n, row_id, hash)
-     SELECT n, id, decode(hash, 'hex')
-     FROM unnest(${links.map(({ n }) => n.toString())}::bigint[], ${links.map(({ id }) => id)}::${raw(idType)}[], ${links.map(({ hash }) => hash)}::text[]) AS link (n, id, hash)`;
+  await trx.rows`
+    INSERT INTO ${raw(chain)} (n, row_id, hash)
+    SELECT n, id, decode(hash, 'hex')
+    FROM unnest(${links.map(({ n }) => n.toString())}::bigint[],
+      ${links.map(({ id }) => id)}::${raw(idType)}[], ${links.map(({ hash }) => hash)}::text[]) AS link (n,
+      id, hash)`;
   return { last: page.at(-1)?.id ?? null, chained: links.length };
 }
 
 export async function lastLink(db: Executor, stream: Stream): Promise<{ n: bigint; hash: string }> {
-  const tip = await db.row<{
-    n: bigint;
-    hash: string;
-  }>`SELECT n, encode(hash, 'hex') AS hash FROM ${raw(ROWS_OF[stream].chain)} ORDER BY n DESC LIMIT 1`;
+  const tip = await db.row<{ n: bigint; hash: string }>`
+    SELECT n, encode(hash, 'hex') AS hash FROM ${raw(ROWS_OF[stream].chain)} ORDER BY n DESC LIMIT 1`;
   return tip ?? { n: 0n, hash: GENESIS };
 }
 
 /** Seconds since the chains last covered all rows. */
 export async function chainAgeS(db: Executor): Promise<number> {
-  const { ageS } = await db.oneRow<{
-    ageS: number;
-  }>`SELECT greatest(extract(epoch FROM clock_timestamp() - min(chained_at)), 0)::float8 AS age_s FROM chain_progress`;
+  const { ageS } = await db.oneRow<{ ageS: number }>`
+    SELECT greatest(extract(epoch FROM clock_timestamp() - min(chained_at)), 0)::float8 AS age_s
+    FROM chain_progress`;
   return ageS;
 }
 

@@ -36,12 +36,9 @@ export async function signHead(db: Database): Promise<Head | undefined> {
     const signed = await lastSigned(trx);
     const before = await lastHead(trx);
     const tips = await readTips(trx);
-    const here = await trx.oneRow<{
-      installation: string;
-      day: string;
-      now: Date;
-    }>`SELECT installation, (now AT TIME ZONE ${db.timeZone})::date::text AS day, now
-       FROM temporal_state, clock_timestamp() AS now`;
+    const here = await trx.oneRow<{ installation: string; day: string; now: Date }>`
+      SELECT installation, (now AT TIME ZONE ${db.timeZone})::date::text AS day, now
+      FROM temporal_state, clock_timestamp() AS now`;
     const said = before && readHead(before.jws);
     const moved = STREAMS.some((stream) => tips[stream].n !== (said?.tips?.[stream]?.n ?? 0));
     if (!moved && before?.day === here.day) return undefined;
@@ -60,7 +57,8 @@ export async function signHead(db: Database): Promise<Head | undefined> {
       noTimestamp: true,
       header: { alg: 'ES256', typ: TYPE },
     });
-    await trx.rows`INSERT INTO chain_heads (number, day, jws) VALUES (${head.number}, ${head.day}, ${jws})`;
+    await trx.rows`
+      INSERT INTO chain_heads (number, day, jws) VALUES (${head.number}, ${head.day}, ${jws})`;
     await trx.rows`UPDATE chain_progress SET last_head = ${head.number}`;
     return head;
   });
@@ -83,15 +81,19 @@ export async function lastSigned(db: Executor): Promise<bigint> {
 
 /** @param before a day; heads of that day and later do not count */
 export async function lastHead(db: Executor, before = 'infinity'): Promise<StoredHead | undefined> {
-  return db.row<StoredHead>`SELECT number, day::text AS day, jws FROM chain_heads WHERE day < ${before} ORDER BY number DESC LIMIT 1`;
+  return db.row<StoredHead>`
+    SELECT number, day::text AS day, jws FROM chain_heads WHERE day < ${before} ORDER BY number DESC LIMIT 1`;
 }
 
 export async function readHeads(db: Executor, after: bigint, limit: number): Promise<StoredHead[]> {
-  return db.rows<StoredHead>`SELECT number, day::text AS day, jws FROM chain_heads WHERE number > ${after} ORDER BY number LIMIT ${limit}`;
+  return db.rows<StoredHead>`
+    SELECT number, day::text AS day, jws FROM chain_heads WHERE number > ${after} ORDER BY number
+    LIMIT ${limit}`;
 }
 
 export async function dailyHeads(db: Executor): Promise<StoredHead[]> {
-  return db.rows<StoredHead>`SELECT DISTINCT ON (day) number, day::text AS day, jws FROM chain_heads ORDER BY day, number DESC`;
+  return db.rows<StoredHead>`
+    SELECT DISTINCT ON (day) number, day::text AS day, jws FROM chain_heads ORDER BY day, number DESC`;
 }
 
 /** Reads a head without checking its signature; undefined for a text that is not a head. */

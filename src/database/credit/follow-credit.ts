@@ -42,8 +42,11 @@ export async function expectCredits(
   deliveryIds: string[],
 ): Promise<void> {
   if (credits.length === 0) return;
-  await trx.rows`UPDATE billing_requests b SET credit_delivery_id = c.delivery_id, credit_due_at = b.closed_at + ${OVERDUE_AFTER}::interval
-     FROM unnest(${credits.map(({ id }) => id)}::text[], ${deliveryIds}::text[]) AS c (id, delivery_id) WHERE b.id = c.id`;
+  await trx.rows`
+    UPDATE billing_requests b SET credit_delivery_id = c.delivery_id,
+      credit_due_at = b.closed_at + ${OVERDUE_AFTER}::interval
+    FROM unnest(${credits.map(({ id }) => id)}::text[], ${deliveryIds}::text[]) AS c (id, delivery_id)
+    WHERE b.id = c.id`;
 }
 
 /**
@@ -54,22 +57,22 @@ export async function expectCredits(
  * before or after; a statement begun before the delivery would not see it.
  */
 export async function followCredits(trx: Transaction, billingRequestIds: string[]): Promise<void> {
-  await trx.rows`SELECT id FROM billing_requests WHERE id = ANY(${billingRequestIds}) ORDER BY id FOR NO KEY UPDATE`;
-  const delivered = await trx.rows<{ id: string }>`SELECT b.credit_delivery_id AS id FROM billing_requests b
-     WHERE b.id = ANY(${billingRequestIds}) AND b.credit_due_at IS NOT NULL AND NOT b.credit_settled AND ${raw(CREDITED)}`;
+  await trx.rows`
+    SELECT id FROM billing_requests WHERE id = ANY(${billingRequestIds}) ORDER BY id FOR NO KEY UPDATE`;
+  const delivered = await trx.rows<{ id: string }>`
+    SELECT b.credit_delivery_id AS id FROM billing_requests b
+    WHERE b.id = ANY(${billingRequestIds}) AND b.credit_due_at IS NOT NULL AND NOT b.credit_settled
+      AND ${raw(CREDITED)}`;
   if (delivered.length > 0)
     await resolveCredits(
       trx,
       delivered.map(({ id }) => id),
     );
-  const overdue = await trx.rows<{
-    id: string;
-    sequence: number;
-    at: Date;
-  }>`UPDATE billing_requests b SET credit_overdue = true, sequence = b.sequence + 1
-     WHERE b.id = ANY(${billingRequestIds}) AND business_now(b.owner_id) >= b.credit_due_at
-       AND NOT b.credit_overdue AND NOT ${raw(CREDITED)}
-     RETURNING b.id, b.sequence, business_now(b.owner_id) AS at`;
+  const overdue = await trx.rows<{ id: string; sequence: number; at: Date }>`
+    UPDATE billing_requests b SET credit_overdue = true, sequence = b.sequence + 1
+    WHERE b.id = ANY(${billingRequestIds}) AND business_now(b.owner_id) >= b.credit_due_at
+      AND NOT b.credit_overdue AND NOT ${raw(CREDITED)}
+    RETURNING b.id, b.sequence, business_now(b.owner_id) AS at`;
   await recordEvents(
     trx,
     overdue.map(({ id, sequence, at }) => ({
@@ -129,11 +132,13 @@ async function settle(
   which: string,
   parameters: Record<string, unknown>,
 ): Promise<Credited[]> {
-  const credited = await trx.rows<Credited>`WITH open AS (
-       SELECT b.id FROM billing_requests b WHERE ${raw(which, parameters)} AND NOT b.credit_settled ORDER BY b.id FOR NO KEY UPDATE)
-     UPDATE billing_requests b SET credit_settled = true FROM open WHERE b.id = open.id
-     RETURNING b.id, b.reference, b.workflow_id, b.credit_overdue AS overdue, b.amount, b.currency, b.bank_id,
-       b.merchant_id, b.owner_id, settling_now(b.owner_id) AS at`;
+  const credited = await trx.rows<Credited>`
+    WITH open AS (
+      SELECT b.id FROM billing_requests b WHERE ${raw(which, parameters)} AND NOT b.credit_settled
+      ORDER BY b.id FOR NO KEY UPDATE)
+    UPDATE billing_requests b SET credit_settled = true FROM open WHERE b.id = open.id
+    RETURNING b.id, b.reference, b.workflow_id, b.credit_overdue AS overdue, b.amount, b.currency, b.bank_id,
+      b.merchant_id, b.owner_id, settling_now(b.owner_id) AS at`;
   const entries = credited.map((credit) => {
     const { id, reference: identifier, at: settledAt } = credit;
     return entryOf('credit', { resourceId: id, settledAt }, credit, { identifier, billingRequestId: id });
@@ -157,13 +162,12 @@ async function endUndelivered(trx: Executor, billingRequestIds: string[]): Promi
  * @returns whether the payee's bank was never told, and never will be
  */
 export async function withdrawCredit(trx: Executor, billingRequestId: string): Promise<boolean> {
-  const open =
-    await trx.row`SELECT id FROM billing_requests WHERE id = ${billingRequestId} AND NOT credit_settled`;
+  const open = await trx.row`
+    SELECT id FROM billing_requests WHERE id = ${billingRequestId} AND NOT credit_settled`;
   if (!open || (await withdraw(trx, 'credits', [billingRequestId])).size === 0) return false;
-  const charge = await trx.oneRow<
-    Pick<Credited, 'workflowId' | 'bankId'>
-  >`UPDATE billing_requests SET credit_delivery_id = NULL, credit_due_at = NULL, credit_overdue = false
-     WHERE id = ${billingRequestId} RETURNING workflow_id, bank_id`;
+  const charge = await trx.oneRow<Pick<Credited, 'workflowId' | 'bankId'>>`
+    UPDATE billing_requests SET credit_delivery_id = NULL, credit_due_at = NULL, credit_overdue = false
+    WHERE id = ${billingRequestId} RETURNING workflow_id, bank_id`;
   await endUndelivered(trx, [billingRequestId]);
   // The workflow waits no more.
   await enqueueSignals(trx, 'creditDelivered', [charge]);
@@ -188,11 +192,14 @@ export interface Credit {
 
 /** @returns undefined for other kinds of charges, and for those that have not succeeded */
 export async function readCredit(db: Executor, billingRequestId: string): Promise<Credit | undefined> {
-  return db.row<Credit>`SELECT credit_due_at AS due_by, overdue AND NOT credited AS overdue,
-       CASE WHEN credited THEN 'delivered'
-            WHEN EXISTS (SELECT FROM webhook_deliveries d WHERE d.id = credit_delivery_id AND d.status = 'pending')
-            THEN 'pending' ELSE 'undelivered' END AS status
-     FROM (SELECT b.credit_due_at, b.credit_delivery_id, business_now(b.owner_id) >= b.credit_due_at AS overdue,
-             ${raw(CREDITED)} AS credited
-           FROM billing_requests b WHERE b.id = ${billingRequestId} AND b.credit_due_at IS NOT NULL) AS c`;
+  return db.row<Credit>`
+    SELECT credit_due_at AS due_by, overdue AND NOT credited AS overdue,
+      CASE WHEN credited THEN 'delivered'
+           WHEN EXISTS (SELECT FROM webhook_deliveries d
+           WHERE d.id = credit_delivery_id AND d.status = 'pending')
+           THEN 'pending' ELSE 'undelivered' END AS status
+    FROM (SELECT b.credit_due_at, b.credit_delivery_id,
+      business_now(b.owner_id) >= b.credit_due_at AS overdue,
+            ${raw(CREDITED)} AS credited
+          FROM billing_requests b WHERE b.id = ${billingRequestId} AND b.credit_due_at IS NOT NULL) AS c`;
 }

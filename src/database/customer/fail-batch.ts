@@ -7,10 +7,9 @@ import type { Transaction } from '../pool/connection';
  * @returns false if there is no such batch in processing
  */
 export async function failBatch(trx: Transaction, by: Actor, batchId: string): Promise<boolean> {
-  const failed = await trx.row<{
-    bankId: string;
-  }>`UPDATE customer_batches SET status = 'failed' WHERE id = ${batchId} AND status = 'processing'
-     RETURNING bank_id`;
+  const failed = await trx.row<{ bankId: string }>`
+    UPDATE customer_batches SET status = 'failed' WHERE id = ${batchId} AND status = 'processing'
+    RETURNING bank_id`;
   if (!failed) return false;
   await trx.rows`DELETE FROM staged_customers WHERE batch_id = ${batchId}`;
   await recordAuditEvent(trx, by, {

@@ -16,22 +16,26 @@ export async function banksOfEmail(
   db: Executor,
   email: string,
 ): Promise<{ bankId: string; bankName: string; lookupID: string; customerId: string }[]> {
-  return db.rows`WITH RECURSIVE banks AS (
-       SELECT email_index, (SELECT min(c.bank_id) FROM customers c WHERE c.email_index = given.email_index) AS id
-       FROM unnest(${emailIndexes(db.keyring, email)}::bytea[]) AS given (email_index)
-       UNION ALL
-       SELECT email_index,
-         (SELECT min(c.bank_id) FROM customers c WHERE c.email_index = banks.email_index AND c.bank_id > banks.id)
-       FROM banks WHERE id IS NOT NULL),
-     found AS (
-       SELECT banks.id AS bank_id, c.id, c.lookup_id,
-         row_number() OVER (PARTITION BY banks.id ORDER BY c.id) AS of_bank
-       FROM banks CROSS JOIN LATERAL (
-         SELECT id, lookup_id FROM customers WHERE email_index = banks.email_index AND bank_id = banks.id
-         ORDER BY id LIMIT ${FOUND_OF_BANK_MAX}) AS c),
-     shown AS (SELECT * FROM found WHERE of_bank <= ${FOUND_OF_BANK_MAX} ORDER BY of_bank, id LIMIT ${FOUND_MAX})
-     SELECT b.id AS bank_id, b.name AS bank_name, shown.lookup_id AS "lookupID", shown.id AS customer_id
-     FROM shown JOIN entities b ON b.id = shown.bank_id ORDER BY shown.id`;
+  return db.rows`
+    WITH RECURSIVE banks AS (
+      SELECT email_index, (SELECT min(c.bank_id) FROM customers c
+      WHERE c.email_index = given.email_index) AS id
+      FROM unnest(${emailIndexes(db.keyring, email)}::bytea[]) AS given (email_index)
+      UNION ALL
+      SELECT email_index,
+        (SELECT min(c.bank_id) FROM customers c
+        WHERE c.email_index = banks.email_index AND c.bank_id > banks.id)
+      FROM banks WHERE id IS NOT NULL),
+    found AS (
+      SELECT banks.id AS bank_id, c.id, c.lookup_id,
+        row_number() OVER (PARTITION BY banks.id ORDER BY c.id) AS of_bank
+      FROM banks CROSS JOIN LATERAL (
+        SELECT id, lookup_id FROM customers WHERE email_index = banks.email_index AND bank_id = banks.id
+        ORDER BY id LIMIT ${FOUND_OF_BANK_MAX}) AS c),
+    shown AS (SELECT * FROM found WHERE of_bank <= ${FOUND_OF_BANK_MAX} ORDER BY of_bank, id
+    LIMIT ${FOUND_MAX})
+    SELECT b.id AS bank_id, b.name AS bank_name, shown.lookup_id AS "lookupID", shown.id AS customer_id
+    FROM shown JOIN entities b ON b.id = shown.bank_id ORDER BY shown.id`;
 }
 
 /** The index ignores letter case, as people do. */
@@ -58,18 +62,23 @@ export async function updateCustomer(
   update: CustomerUpdate,
 ): Promise<boolean> {
   // Neither id ever changes, so the UPDATE below changes the row that this finds.
-  const found = await trx.row<{
-    id: string;
-  }>`SELECT id FROM customers WHERE bank_id = ${bankId} AND ${raw('customerId' in by ? 'id = :customerId' : 'lookup_id = :lookupId', by)}`;
+  const found = await trx.row<{ id: string }>`
+    SELECT id FROM customers WHERE bank_id = ${bankId}
+      AND ${raw('customerId' in by ? 'id = :customerId' : 'lookup_id = :lookupId', by)}`;
   if (!found) return false;
   const { id } = found;
   const { firstname, middlename, lastname, accountName, address, phone, displayPicture } = update;
-  await trx.row`UPDATE customers SET firstname = coalesce(${firstname ?? null}, firstname),
-       middlename = coalesce(${middlename ?? null}, middlename), lastname = coalesce(${lastname ?? null}, lastname),
-       account_name = coalesce(${accountName ?? null}, account_name),
-       display_picture = coalesce(${displayPicture ?? null}, display_picture),
-       address_encrypted = coalesce(${address === undefined ? null : encrypt(trx.keyring, address, `customers.address_encrypted:${id}`)}, address_encrypted), phone_encrypted = coalesce(${phone === undefined ? null : encrypt(trx.keyring, phone, `customers.phone_encrypted:${id}`)}, phone_encrypted),
-       updated_at = clock_timestamp()
-     WHERE id = ${id}`;
+  await trx.row`
+    UPDATE customers SET firstname = coalesce(${firstname ?? null}, firstname),
+      middlename = coalesce(${middlename ?? null}, middlename), lastname = coalesce(${lastname ?? null},
+      lastname),
+      account_name = coalesce(${accountName ?? null}, account_name),
+      display_picture = coalesce(${displayPicture ?? null}, display_picture),
+      address_encrypted = coalesce(${address === undefined ? null : encrypt(trx.keyring, address, `customers.address_encrypted:${id}`)},
+        address_encrypted),
+      phone_encrypted = coalesce(${phone === undefined ? null : encrypt(trx.keyring, phone, `customers.phone_encrypted:${id}`)},
+        phone_encrypted),
+      updated_at = clock_timestamp()
+    WHERE id = ${id}`;
   return true;
 }

@@ -26,14 +26,14 @@ export async function takePrompts(
   if (customerIds.length === 0) return new Map();
   const perDay = kind === 'intent' ? intentsPerCustomerDay : approvalsPerCustomerDay;
   // Inserted in one order everywhere, so that two calls with the same customers cannot deadlock.
-  const counted = await trx.rows<{
-    customerId: string;
-  }>`INSERT INTO customer_prompts AS p (customer_id, day, kind, prompts)
-     SELECT c.id, today, ${kind}, 1
-     FROM CAST(clock_timestamp() AT TIME ZONE ${timeZone} AS date) AS today, unnest(${customerIds}::text[]) AS c (id)
-     ORDER BY c.id
-     ON CONFLICT (customer_id, day, kind) DO UPDATE SET prompts = p.prompts + 1 WHERE p.prompts < ${perDay}
-     RETURNING customer_id`;
+  const counted = await trx.rows<{ customerId: string }>`
+    INSERT INTO customer_prompts AS p (customer_id, day, kind, prompts)
+    SELECT c.id, today, ${kind}, 1
+    FROM CAST(clock_timestamp() AT TIME ZONE ${timeZone} AS date) AS today,
+      unnest(${customerIds}::text[]) AS c (id)
+    ORDER BY c.id
+    ON CONFLICT (customer_id, day, kind) DO UPDATE SET prompts = p.prompts + 1 WHERE p.prompts < ${perDay}
+    RETURNING customer_id`;
   const asked = new Set(counted.map(({ customerId }) => customerId));
   const refused = customerIds.filter((id) => !asked.has(id));
   if (refused.length === 0) return new Map();
@@ -53,10 +53,10 @@ export async function takePrompts(
 }
 
 async function untilTomorrow(trx: Executor): Promise<number> {
-  const { seconds } = await trx.oneRow<{
-    seconds: number;
-  }>`SELECT extract(epoch FROM ${raw(dayBegin('CAST(now AT TIME ZONE :timeZone AS date) + 1'), { timeZone: trx.timeZone })} - now)::float8 AS seconds
-     FROM clock_timestamp() AS now`;
+  const { seconds } = await trx.oneRow<{ seconds: number }>`
+    SELECT extract(epoch
+    FROM ${raw(dayBegin('CAST(now AT TIME ZONE :timeZone AS date) + 1'), { timeZone: trx.timeZone })} - now)::float8 AS seconds
+    FROM clock_timestamp() AS now`;
   return seconds;
 }
 

@@ -38,17 +38,18 @@ export async function enrolDevice(
   const indexes = trx.keyring.blindIndexes('device.fingerprint', fingerprint);
   // The constraint sees indexes of the current key; the read, those from before a rotation.
   const encrypted = encrypt(trx.keyring, fingerprint, `devices.fingerprint_encrypted:${id}`);
-  await trx.row`INSERT INTO devices (id, fingerprint_encrypted, fingerprint_index, token_key)
-     SELECT ${id}, ${encrypted}, ${indexes[0]}::bytea, ${trx.keyring.current}
-     WHERE NOT EXISTS (SELECT FROM devices WHERE fingerprint_index = ANY(${indexes}))
-     ON CONFLICT (fingerprint_index) DO NOTHING`;
+  await trx.row`
+    INSERT INTO devices (id, fingerprint_encrypted, fingerprint_index, token_key)
+    SELECT ${id}, ${encrypted}, ${indexes[0]}::bytea, ${trx.keyring.current}
+    WHERE NOT EXISTS (SELECT FROM devices WHERE fingerprint_index = ANY(${indexes}))
+    ON CONFLICT (fingerprint_index) DO NOTHING`;
   const device = await trx.oneRow<{
     id: string;
     tokenKey: string;
   }>`SELECT id, token_key FROM devices WHERE fingerprint_index = ANY(${indexes})`;
-  const enrolled =
-    await trx.rows`INSERT INTO device_holders (device_id, holder_id) VALUES (${device.id}, ${holderId})
-     ON CONFLICT DO NOTHING RETURNING device_id`;
+  const enrolled = await trx.rows`
+    INSERT INTO device_holders (device_id, holder_id) VALUES (${device.id}, ${holderId})
+    ON CONFLICT DO NOTHING RETURNING device_id`;
   return { token: makeToken(trx.keyring, device, holderId), isNew: enrolled.length > 0 };
 }
 
@@ -67,24 +68,25 @@ interface Link {
  */
 export async function linkDevice(trx: Transaction, link: Link): Promise<'linked' | 'unknown' | 'taken'> {
   // One statement tries to insert the link and returns the open one, so no other can come between.
-  const open = await trx.row<{
-    customerId: string;
-  }>`INSERT INTO device_links (device_id, bank_id, customer_id, phrase)
-     SELECT h.device_id, c.bank_id, c.id, c.lookup_id
-     FROM customers c JOIN device_holders h ON h.holder_id = c.bank_id
-     WHERE c.bank_id = ${link.bankId} AND c.id = ${link.customerId} AND c.lookup_id = ${link.lookupId} AND h.device_id = ${link.deviceId}
-     ON CONFLICT (device_id) WHERE unlinked_at IS NULL DO UPDATE SET device_id = excluded.device_id
-     RETURNING customer_id`;
+  const open = await trx.row<{ customerId: string }>`
+    INSERT INTO device_links (device_id, bank_id, customer_id, phrase)
+    SELECT h.device_id, c.bank_id, c.id, c.lookup_id
+    FROM customers c JOIN device_holders h ON h.holder_id = c.bank_id
+    WHERE c.bank_id = ${link.bankId} AND c.id = ${link.customerId} AND c.lookup_id = ${link.lookupId}
+      AND h.device_id = ${link.deviceId}
+    ON CONFLICT (device_id) WHERE unlinked_at IS NULL DO UPDATE SET device_id = excluded.device_id
+    RETURNING customer_id`;
   if (!open) return 'unknown';
   return open.customerId === link.customerId ? 'linked' : 'taken';
 }
 
 /** @returns false if the device is not linked to such a customer of the bank */
 export async function unlinkDevice(trx: Transaction, link: Link): Promise<boolean> {
-  const ended = await trx.rows`UPDATE device_links l SET unlinked_at = clock_timestamp() FROM customers c
-     WHERE l.device_id = ${link.deviceId} AND l.unlinked_at IS NULL AND l.bank_id = ${link.bankId}
-       AND c.id = l.customer_id AND c.id = ${link.customerId} AND c.lookup_id = ${link.lookupId}
-     RETURNING l.device_id`;
+  const ended = await trx.rows`
+    UPDATE device_links l SET unlinked_at = clock_timestamp() FROM customers c
+    WHERE l.device_id = ${link.deviceId} AND l.unlinked_at IS NULL AND l.bank_id = ${link.bankId}
+      AND c.id = l.customer_id AND c.id = ${link.customerId} AND c.lookup_id = ${link.lookupId}
+    RETURNING l.device_id`;
   return ended.length > 0;
 }
 
@@ -92,9 +94,10 @@ export async function customerOfDevice(
   db: Executor,
   deviceId: string,
 ): Promise<{ phrase: string; customerId: string; bankId: string } | undefined> {
-  return db.row`SELECT c.lookup_id AS phrase, c.id AS customer_id, l.bank_id
-     FROM device_links l JOIN customers c ON c.id = l.customer_id
-     WHERE l.device_id = ${deviceId} AND l.unlinked_at IS NULL`;
+  return db.row`
+    SELECT c.lookup_id AS phrase, c.id AS customer_id, l.bank_id
+    FROM device_links l JOIN customers c ON c.id = l.customer_id
+    WHERE l.device_id = ${deviceId} AND l.unlinked_at IS NULL`;
 }
 
 export interface LinkedDevice {

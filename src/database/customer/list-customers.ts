@@ -84,9 +84,9 @@ export async function customersNamed(
   most: number,
 ): Promise<string[]> {
   const words = name.split(/\s+/);
-  const found = await customPlan(db).rows<{
-    id: string;
-  }>`SELECT id FROM customers WHERE bank_id = ${bankId} AND ${raw(words.map(namedBy).join(' AND '), bindingsOf(words))} LIMIT ${most}`;
+  const found = await customPlan(db).rows<{ id: string }>`
+    SELECT id FROM customers WHERE bank_id = ${bankId}
+      AND ${raw(words.map(namedBy).join(' AND '), bindingsOf(words))} LIMIT ${most}`;
   return found.map(({ id }) => id);
 }
 

@@ -64,7 +64,9 @@ export async function stagePage(
   entries: readonly BatchEntry[],
 ): Promise<void> {
   const encrypted = encrypt(db.keyring, JSON.stringify(entries), entriesPlace(batchId, firstIndex));
-  await db.row`INSERT INTO staged_customers (batch_id, first_index, entries_encrypted) VALUES (${batchId}, ${firstIndex}, ${encrypted})`;
+  await db.row`
+    INSERT INTO staged_customers (batch_id, first_index, entries_encrypted)
+    VALUES (${batchId}, ${firstIndex}, ${encrypted})`;
 }
 
 /** @throws Error if pages are missing: the request took so long that they were swept away */
@@ -74,8 +76,8 @@ export async function acceptStaged(
   batchId: string,
   total: number,
 ): Promise<Batch> {
-  const taken =
-    await trx.rows`UPDATE staged_customers SET accepted = true WHERE batch_id = ${batchId} RETURNING true`;
+  const taken = await trx.rows`
+    UPDATE staged_customers SET accepted = true WHERE batch_id = ${batchId} RETURNING true`;
   if (taken.length !== Math.ceil(total / PAGE_ENTRIES)) throw new Error(`${batchId} lacks staged pages`);
   return insertBatch(trx, bankId, batchId, total);
 }
@@ -106,16 +108,13 @@ export function deleteAbandoned(db: Executor): Promise<boolean> {
 export async function onboardNextPage(db: Database, batchId: string, workflowId: string): Promise<Batch> {
   return db.transaction(async (trx) => {
     // A second worker at the same batch waits here, and then takes the next page.
-    const { bankId, ...before } = await trx.oneRow<
-      Batch & { bankId: string }
-    >`SELECT ${raw(BATCH_COLUMNS)}, bank_id FROM customer_batches WHERE id = ${batchId} FOR UPDATE`;
+    const { bankId, ...before } = await trx.oneRow<Batch & { bankId: string }>`
+      SELECT ${raw(BATCH_COLUMNS)}, bank_id FROM customer_batches WHERE id = ${batchId} FOR UPDATE`;
     if (before.status !== 'processing') return before;
-    const { firstIndex, encrypted } = await trx.oneRow<{
-      firstIndex: number;
-      encrypted: Buffer;
-    }>`DELETE FROM staged_customers WHERE batch_id = ${batchId} AND first_index =
-         (SELECT min(first_index) FROM staged_customers WHERE batch_id = ${batchId})
-       RETURNING first_index, entries_encrypted AS encrypted`;
+    const { firstIndex, encrypted } = await trx.oneRow<{ firstIndex: number; encrypted: Buffer }>`
+      DELETE FROM staged_customers WHERE batch_id = ${batchId} AND first_index =
+        (SELECT min(first_index) FROM staged_customers WHERE batch_id = ${batchId})
+      RETURNING first_index, entries_encrypted AS encrypted`;
     const entries = JSON.parse(
       decrypt(db.keyring, encrypted, entriesPlace(batchId, firstIndex)),
     ) as BatchEntry[];
@@ -132,22 +131,27 @@ export async function onboardNextPage(db: Database, batchId: string, workflowId:
 }
 
 async function insertBatch(trx: Transaction, bankId: string, batchId: string, total: number): Promise<Batch> {
-  return trx.oneRow<Batch>`INSERT INTO customer_batches (id, bank_id, status, total) VALUES (${batchId}, ${bankId}, 'processing', ${total})
-     RETURNING ${raw(BATCH_COLUMNS)}`;
+  return trx.oneRow<Batch>`
+    INSERT INTO customer_batches (id, bank_id, status, total)
+    VALUES (${batchId}, ${bankId}, 'processing', ${total})
+    RETURNING ${raw(BATCH_COLUMNS)}`;
 }
 
 async function count(trx: Transaction, batchId: string, counts: OnboardedPage['counts']): Promise<Batch> {
-  return trx.oneRow<Batch>`UPDATE customer_batches SET successful = successful + ${counts.successful}, failed = failed + ${counts.failed},
-       duplicates = duplicates + ${counts.duplicates},
-       status = CASE WHEN successful + failed + duplicates + ${counts.successful} + ${counts.failed} + ${counts.duplicates} = total
-                     THEN 'completed' ELSE status END
-     WHERE id = ${batchId} RETURNING ${raw(BATCH_COLUMNS)}`;
+  return trx.oneRow<Batch>`
+    UPDATE customer_batches SET successful = successful + ${counts.successful},
+      failed = failed + ${counts.failed},
+      duplicates = duplicates + ${counts.duplicates},
+      status = CASE
+        WHEN successful + failed + duplicates + ${counts.successful} + ${counts.failed} + ${counts.duplicates} = total
+                    THEN 'completed' ELSE status END
+    WHERE id = ${batchId} RETURNING ${raw(BATCH_COLUMNS)}`;
 }
 
 /** @throws Failure not_found */
 export async function readBatch(db: Executor, bankId: string, batchId: string): Promise<Batch> {
-  const batch =
-    await db.row<Batch>`SELECT ${raw(BATCH_COLUMNS)} FROM customer_batches WHERE id = ${batchId} AND bank_id = ${bankId}`;
+  const batch = await db.row<Batch>`
+    SELECT ${raw(BATCH_COLUMNS)} FROM customer_batches WHERE id = ${batchId} AND bank_id = ${bankId}`;
   if (!batch) throw new Failure('not_found', 'You have no such batch');
   return batch;
 }
@@ -165,8 +169,9 @@ export function readBatchCustomers(
     '',
     ({ customerId }) => customerId,
     (after) =>
-      db.rows`SELECT client_ref, id AS customer_id, lookup_id AS "lookupID" FROM customers
-       WHERE batch_id = ${batchId} AND id > ${after} ORDER BY id LIMIT ${EXPORT_PAGE}`,
+      db.rows`
+    SELECT client_ref, id AS customer_id, lookup_id AS "lookupID" FROM customers
+    WHERE batch_id = ${batchId} AND id > ${after} ORDER BY id LIMIT ${EXPORT_PAGE}`,
   );
 }
 
@@ -176,10 +181,9 @@ export function readBatchFailures(db: Executor, batchId: string): AsyncGenerator
     -1,
     ({ index }) => index,
     async (after) => {
-      const failures = await db.rows<
-        Omit<BatchFailure, 'clientRef'> & { clientRef: string | null }
-      >`SELECT index, client_ref, reason FROM customer_batch_failures
-       WHERE batch_id = ${batchId} AND index > ${after} ORDER BY index LIMIT ${EXPORT_PAGE}`;
+      const failures = await db.rows<Omit<BatchFailure, 'clientRef'> & { clientRef: string | null }>`
+        SELECT index, client_ref, reason FROM customer_batch_failures
+        WHERE batch_id = ${batchId} AND index > ${after} ORDER BY index LIMIT ${EXPORT_PAGE}`;
       return failures.map(({ index, clientRef, reason }) => ({
         index,
         ...(clientRef !== null && { clientRef }),

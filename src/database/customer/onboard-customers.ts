@@ -128,15 +128,14 @@ async function knownKeys(
 ): Promise<Keys> {
   const refs = candidates.map(({ person }) => person.clientRef);
   const accounts = candidates.flatMap(({ accountIndexes }) => accountIndexes);
-  const known = await trx.rows<{
-    clientRef: string;
-    accountIndex: Buffer;
-  }>`SELECT client_ref, account_number_index AS account_index FROM customers
-     WHERE bank_id = ${bankId} AND (client_ref = ANY (${refs}::text[]) OR account_number_index = ANY (${accounts}::bytea[]))
-     UNION ALL
-     SELECT client_ref, account_number_index FROM customer_batch_failures
-     WHERE batch_id = ${batchId} AND account_number_index IS NOT NULL
-       AND (client_ref = ANY (${refs}::text[]) OR account_number_index = ANY (${accounts}::bytea[]))`;
+  const known = await trx.rows<{ clientRef: string; accountIndex: Buffer }>`
+    SELECT client_ref, account_number_index AS account_index FROM customers
+    WHERE bank_id = ${bankId} AND (client_ref = ANY (${refs}::text[])
+      OR account_number_index = ANY (${accounts}::bytea[]))
+    UNION ALL
+    SELECT client_ref, account_number_index FROM customer_batch_failures
+    WHERE batch_id = ${batchId} AND account_number_index IS NOT NULL
+      AND (client_ref = ANY (${refs}::text[]) OR account_number_index = ANY (${accounts}::bytea[]))`;
   return {
     refs: new Set(known.map(({ clientRef }) => clientRef)),
     accounts: new Set(known.map(({ accountIndex }) => accountIndex.toString('hex'))),
@@ -229,16 +228,18 @@ async function insertCustomers(
   if (customers.length === 0) return new Set();
   await trx.query('SAVEPOINT people');
   try {
-    const inserted = await trx.rows<{
-      id: string;
-    }>`INSERT INTO customers (bank_id, batch_id, created_at, id, lookup_id, client_ref, firstname, lastname,
-         account_name, country, reference, email_encrypted, email_index, account_number_encrypted, account_number_index)
-       SELECT ${bankId}, ${batchId}, statement_timestamp(), c.* FROM jsonb_to_recordset(${recordsOf(customers)}::jsonb) AS c (
-         id text, lookup_id text, client_ref text, firstname text, lastname text, account_name text,
-         country text, reference text, email_encrypted bytea, email_index bytea, account_number_encrypted bytea,
-         account_number_index bytea)
-       ORDER BY c.account_number_index
-       ON CONFLICT DO NOTHING RETURNING id`;
+    const inserted = await trx.rows<{ id: string }>`
+      INSERT INTO customers (bank_id, batch_id, created_at, id, lookup_id, client_ref, firstname, lastname,
+        account_name, country, reference, email_encrypted, email_index, account_number_encrypted,
+        account_number_index)
+      SELECT ${bankId}, ${batchId}, statement_timestamp(), c.*
+      FROM jsonb_to_recordset(${recordsOf(customers)}::jsonb) AS c (
+        id text, lookup_id text, client_ref text, firstname text, lastname text, account_name text,
+        country text, reference text, email_encrypted bytea, email_index bytea,
+        account_number_encrypted bytea,
+        account_number_index bytea)
+      ORDER BY c.account_number_index
+      ON CONFLICT DO NOTHING RETURNING id`;
     await trx.query('RELEASE SAVEPOINT people');
     return new Set(inserted.map(({ id }) => id));
   } catch (error) {
@@ -258,9 +259,11 @@ async function insertFailures(
 ): Promise<void> {
   if (failures.length === 0) return;
   const accounts = new Map(duplicates.map(({ index, accountIndexes }) => [index, bytea(accountIndexes[0])]));
-  await trx.rows`INSERT INTO customer_batch_failures (batch_id, index, client_ref, reason, account_number_index)
-     SELECT ${batchId}, f.* FROM jsonb_to_recordset(${recordsOf(failures.map((one) => ({ ...one, account: accounts.get(one.index) })))}::jsonb) AS f (
-       index int, client_ref text, reason text, account bytea)`;
+  await trx.rows`
+    INSERT INTO customer_batch_failures (batch_id, index, client_ref, reason, account_number_index)
+    SELECT ${batchId}, f.*
+    FROM jsonb_to_recordset(${recordsOf(failures.map((one) => ({ ...one, account: accounts.get(one.index) })))}::jsonb) AS f (
+      index int, client_ref text, reason text, account bytea)`;
 }
 
 function bytea(bytes: Buffer): string {

@@ -43,8 +43,9 @@ export async function readDecision(
   { entityId, role }: Party,
   agreementId: string,
 ): Promise<DecisionRecord> {
-  const found =
-    await db.row<DecisionRecord>`${raw(DECISIONS, { timeZone: db.timeZone })} WHERE a.id = ${agreementId} AND a.${raw(OWN[role], { entityId })}`;
+  const found = await db.row<DecisionRecord>`
+    ${raw(DECISIONS, { timeZone: db.timeZone })}
+    WHERE a.id = ${agreementId} AND a.${raw(OWN[role], { entityId })}`;
   if (!found) throw new Failure('not_found', 'There is no such agreement.');
   return found;
 }

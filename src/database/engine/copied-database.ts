@@ -18,9 +18,10 @@ export async function renumberFeed(
   say: (done: number) => void,
 ): Promise<number> {
   // Below all numbers that a server hands out.
-  await trx.rows`UPDATE webhook_endpoints w SET feed_read_xid = '3', feed_read_event_id = coalesce((
-       SELECT max(d.event_id) FROM webhook_deliveries d WHERE d.entity_id = w.entity_id
-         AND (d.created_xid, d.event_id) <= (w.feed_read_xid, w.feed_read_event_id)), '')`;
+  await trx.rows`
+    UPDATE webhook_endpoints w SET feed_read_xid = '3', feed_read_event_id = coalesce((
+    SELECT max(d.event_id) FROM webhook_deliveries d WHERE d.entity_id = w.entity_id
+      AND (d.created_xid, d.event_id) <= (w.feed_read_xid, w.feed_read_event_id)), '')`;
   const webhooks = await renumberAll(trx, say);
   await recordAuditEvent(trx, by, {
     action: 'database.restored',
@@ -33,11 +34,12 @@ export async function renumberFeed(
 async function renumberAll(trx: Transaction, say: (done: number) => void): Promise<number> {
   let [done, last] = [0, ''];
   for (;;) {
-    const page = await trx.oneRow<{ count: number; last: string | null }>`WITH renumbered AS (
-         UPDATE webhook_deliveries SET created_xid = '3'
-         WHERE id IN (SELECT id FROM webhook_deliveries WHERE id > ${last} ORDER BY id LIMIT ${PAGE})
-         RETURNING id)
-       SELECT count(*)::int AS count, max(id) AS last FROM renumbered`;
+    const page = await trx.oneRow<{ count: number; last: string | null }>`
+      WITH renumbered AS (
+        UPDATE webhook_deliveries SET created_xid = '3'
+        WHERE id IN (SELECT id FROM webhook_deliveries WHERE id > ${last} ORDER BY id LIMIT ${PAGE})
+        RETURNING id)
+      SELECT count(*)::int AS count, max(id) AS last FROM renumbered`;
     if (page.last === null) return done;
     done += page.count;
     last = page.last;
@@ -48,9 +50,8 @@ async function renumberAll(trx: Transaction, say: (done: number) => void): Promi
 /** A copy beside its original must not take the original's Temporal namespace for its own. */
 export async function giveOwnId(trx: Transaction, by: Actor): Promise<string> {
   const before = await trx.oneRow<{ installation: string }>`SELECT installation FROM temporal_state`;
-  const given = await trx.oneRow<{
-    installation: string;
-  }>`UPDATE temporal_state SET installation = gen_random_uuid() RETURNING installation`;
+  const given = await trx.oneRow<{ installation: string }>`
+    UPDATE temporal_state SET installation = gen_random_uuid() RETURNING installation`;
   await recordAuditEvent(trx, by, {
     action: 'database.copied',
     entityId: null,

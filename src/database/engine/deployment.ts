@@ -43,10 +43,11 @@ export async function requireDeployment(
     role: string;
     powers: LoginPower[];
     toRevoke: string[];
-  }>`SELECT mode, time_zone, ${raw(CLOCK_MOVED)} AS clock_moved, session_user AS login, current_user AS role,
-       ARRAY(SELECT power FROM (${raw(POWERS)}) AS powers (power, has) WHERE has) AS powers,
-       ARRAY(${raw(CREATES)}) AS to_revoke
-     FROM deployment`;
+  }>`
+    SELECT mode, time_zone, ${raw(CLOCK_MOVED)} AS clock_moved, session_user AS login, current_user AS role,
+      ARRAY(SELECT power FROM (${raw(POWERS)}) AS powers (power, has) WHERE has) AS powers,
+      ARRAY(${raw(CREATES)}) AS to_revoke
+    FROM deployment`;
   requireMode(found?.mode, mode);
   requireTimeZone(found?.timeZone, timeZone);
   if (mode === 'sandbox' || found === undefined) return;

@@ -35,21 +35,24 @@ export const RECONCILE_SILENT_AFTER_S = 300;
  * @returns `lost` where the workflows were in another namespace
  */
 export async function adoptNamespace(db: Statements, namespaceId: string): Promise<'known' | 'lost'> {
-  const found = await db.row<{ lost: boolean }>`UPDATE temporal_state SET namespace_id = ${namespaceId},
-       restarting_since = CASE WHEN namespace_id IS NOT NULL THEN clock_timestamp() END
-     WHERE namespace_id IS DISTINCT FROM ${namespaceId} RETURNING restarting_since IS NOT NULL AS lost`;
+  const found = await db.row<{ lost: boolean }>`
+    UPDATE temporal_state SET namespace_id = ${namespaceId},
+      restarting_since = CASE WHEN namespace_id IS NOT NULL THEN clock_timestamp() END
+    WHERE namespace_id IS DISTINCT FROM ${namespaceId} RETURNING restarting_since IS NOT NULL AS lost`;
   return found?.lost ? 'lost' : 'known';
 }
 
 export async function readTemporalState(db: Statements): Promise<TemporalState> {
-  return db.oneRow<TemporalState>`SELECT installation, namespace_id, restarting_since, cursors,
-       greatest(extract(epoch FROM clock_timestamp() - reconciled_at), 0)::float8 AS reconcile_age_s
-     FROM temporal_state`;
+  return db.oneRow<TemporalState>`
+    SELECT installation, namespace_id, restarting_since, cursors,
+      greatest(extract(epoch FROM clock_timestamp() - reconciled_at), 0)::float8 AS reconcile_age_s
+    FROM temporal_state`;
 }
 
 /** Records how far `reconcile` has come, and that it runs. */
 export async function moveCursors(db: Statements, cursors: Record<string, string>): Promise<void> {
-  await db.rows`UPDATE temporal_state SET cursors = ${cursors}, reconciled_at = clock_timestamp()`;
+  await db.rows`
+    UPDATE temporal_state SET cursors = ${cursors}, reconciled_at = clock_timestamp()`;
 }
 
 /**
@@ -58,7 +61,8 @@ export async function moveCursors(db: Statements, cursors: Record<string, string
  * @returns false where a restart that a later loss began goes on
  */
 export async function endRestart(db: Statements, since: Date): Promise<boolean> {
-  const ended =
-    await db.row`UPDATE temporal_state SET restarting_since = NULL WHERE date_trunc('milliseconds', restarting_since) = ${since} RETURNING true`;
+  const ended = await db.row`
+    UPDATE temporal_state SET restarting_since = NULL
+    WHERE date_trunc('milliseconds', restarting_since) = ${since} RETURNING true`;
   return ended !== undefined;
 }

@@ -31,16 +31,19 @@ const FORGOTTEN_AFTER_S = 3600;
 const LISTED_MAX = 100;
 
 export async function writeHeartbeat(db: Statements, heartbeat: Heartbeat): Promise<void> {
-  await db.rows`WITH forgotten AS (
-       DELETE FROM worker_heartbeats
-       WHERE beat_at < clock_timestamp() - ${raw(FORGOTTEN_AFTER_S)} * interval '1 second' AND worker_id <> ${heartbeat.workerId}
-     )
-     INSERT INTO worker_heartbeats (worker_id, version, temporal_at, workflow_tasks, activities)
-     VALUES (${heartbeat.workerId}, ${heartbeat.version}, CASE WHEN ${heartbeat.reachesTemporal}::boolean THEN clock_timestamp() END,
-       ${heartbeat.workflowTasks}, ${heartbeat.activities})
-     ON CONFLICT (worker_id) DO UPDATE SET beat_at = clock_timestamp(),
-       temporal_at = coalesce(excluded.temporal_at, worker_heartbeats.temporal_at),
-       workflow_tasks = excluded.workflow_tasks, activities = excluded.activities`;
+  await db.rows`
+    WITH forgotten AS (
+      DELETE FROM worker_heartbeats
+      WHERE beat_at < clock_timestamp() - ${raw(FORGOTTEN_AFTER_S)} * interval '1 second'
+        AND worker_id <> ${heartbeat.workerId}
+    )
+    INSERT INTO worker_heartbeats (worker_id, version, temporal_at, workflow_tasks, activities)
+    VALUES (${heartbeat.workerId}, ${heartbeat.version}, CASE
+      WHEN ${heartbeat.reachesTemporal}::boolean THEN clock_timestamp() END,
+      ${heartbeat.workflowTasks}, ${heartbeat.activities})
+    ON CONFLICT (worker_id) DO UPDATE SET beat_at = clock_timestamp(),
+      temporal_at = coalesce(excluded.temporal_at, worker_heartbeats.temporal_at),
+      workflow_tasks = excluded.workflow_tasks, activities = excluded.activities`;
 }
 
 /** Removes the row of a worker that ends in order. */
@@ -65,12 +68,13 @@ export interface WorkerState extends Omit<Heartbeat, 'reachesTemporal'> {
 
 /** Living workers, and workers silent for less than an hour; the latest beat first. */
 export async function listWorkers(db: Statements): Promise<WorkerState[]> {
-  return db.rows<WorkerState>`SELECT worker_id, version, started_at, beat_at, workflow_tasks, activities, age_s AS beat_age_s,
-       greatest(extract(epoch FROM clock_timestamp() - temporal_at), 0)::float8 AS temporal_age_s,
-       age_s <= ${raw(SILENT_AFTER_S)} AS alive
-     FROM worker_heartbeats,
-       LATERAL (SELECT greatest(extract(epoch FROM clock_timestamp() - beat_at), 0)::float8 AS age_s) AS t
-     ORDER BY beat_at DESC LIMIT ${raw(LISTED_MAX)}`;
+  return db.rows<WorkerState>`
+    SELECT worker_id, version, started_at, beat_at, workflow_tasks, activities, age_s AS beat_age_s,
+      greatest(extract(epoch FROM clock_timestamp() - temporal_at), 0)::float8 AS temporal_age_s,
+      age_s <= ${raw(SILENT_AFTER_S)} AS alive
+    FROM worker_heartbeats,
+      LATERAL (SELECT greatest(extract(epoch FROM clock_timestamp() - beat_at), 0)::float8 AS age_s) AS t
+    ORDER BY beat_at DESC LIMIT ${raw(LISTED_MAX)}`;
 }
 
 /**
@@ -81,9 +85,10 @@ export async function workerFault(db: Statements): Promise<string | undefined> {
   const { beatAgeS, temporalAgeS } = await db.oneRow<{
     beatAgeS: number | null;
     temporalAgeS: number | null;
-  }>`SELECT extract(epoch FROM clock_timestamp() - max(beat_at))::float8 AS beat_age_s,
-       extract(epoch FROM clock_timestamp() - max(temporal_at))::float8 AS temporal_age_s
-     FROM worker_heartbeats`;
+  }>`
+    SELECT extract(epoch FROM clock_timestamp() - max(beat_at))::float8 AS beat_age_s,
+      extract(epoch FROM clock_timestamp() - max(temporal_at))::float8 AS temporal_age_s
+    FROM worker_heartbeats`;
   if (beatAgeS === null) return workerWords.noneYet;
   if (beatAgeS > SILENT_AFTER_S) return workerWords.silent(beatAgeS);
   if (temporalAgeS === null) return workerWords.temporalNeverReached;

@@ -76,8 +76,8 @@ export async function changeTrust(
 
 /** @returns false for an unknown entity */
 export async function revokeTokens(trx: Transaction, by: Actor, entityId: string): Promise<boolean> {
-  const ended =
-    await trx.row`UPDATE entities SET token_generation = token_generation + 1 WHERE id = ${entityId} RETURNING id`;
+  const ended = await trx.row`
+    UPDATE entities SET token_generation = token_generation + 1 WHERE id = ${entityId} RETURNING id`;
   if (ended === undefined) return false;
   await recordAuditEvent(trx, by, { action: 'entity.tokens_revoked', entityId });
   return true;
@@ -95,9 +95,8 @@ export async function changeEndpoint(
   entityId: string,
   url: string | null,
 ): Promise<boolean> {
-  const before = await trx.row<{
-    url: string | null;
-  }>`SELECT url FROM webhook_endpoints WHERE entity_id = ${entityId} FOR NO KEY UPDATE`;
+  const before = await trx.row<{ url: string | null }>`
+    SELECT url FROM webhook_endpoints WHERE entity_id = ${entityId} FOR NO KEY UPDATE`;
   if (before === undefined) return false;
   if (before.url !== null && before.url !== url) {
     await announceToOldEndpoint(trx, entityId, {

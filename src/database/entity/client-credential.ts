@@ -45,7 +45,9 @@ export async function insertClient(
   client: { clientId: string; entityId: string; clientSecret: string },
 ): Promise<void> {
   const { clientId, entityId } = client;
-  await trx.row`INSERT INTO client_credentials (client_id, entity_id, secret_hash) VALUES (${clientId}, ${entityId}, ${hashOf(trx.keyring, client)})`;
+  await trx.row`
+    INSERT INTO client_credentials (client_id, entity_id, secret_hash)
+    VALUES (${clientId}, ${entityId}, ${hashOf(trx.keyring, client)})`;
 }
 
 /** An unproved client id and secret. */
@@ -69,11 +71,13 @@ export async function authenticateClients(db: Executor, claims: Claim[]): Promis
     tokenGeneration: number;
     hash: Buffer;
     previousHash: Buffer | null;
-  }>`SELECT c.client_id, e.id AS entity_id, e.type AS role, e.provider_id, e.status = 'active' AS active,
-            c.secret_hash AS hash,
-            e.token_generation,
-            CASE WHEN c.previous_secret_until > clock_timestamp() THEN c.previous_secret_hash END AS previous_hash
-     FROM client_credentials c JOIN entities e ON e.id = c.entity_id WHERE c.client_id = ANY(${[...new Set(claims.map(({ clientId }) => clientId))]})`;
+  }>`
+    SELECT c.client_id, e.id AS entity_id, e.type AS role, e.provider_id, e.status = 'active' AS active,
+           c.secret_hash AS hash,
+           e.token_generation,
+           CASE WHEN c.previous_secret_until > clock_timestamp() THEN c.previous_secret_hash END AS previous_hash
+    FROM client_credentials c JOIN entities e ON e.id = c.entity_id
+    WHERE c.client_id = ANY(${[...new Set(claims.map(({ clientId }) => clientId))]})`;
   const byId = new Map(found.map((client) => [client.clientId, client]));
   return claims.map(({ clientId, clientSecret }) => {
     const client = byId.get(clientId);
@@ -98,10 +102,12 @@ export async function renewHash(
   const { clientId } = claim;
   // Two calls at the same time renew the hash once.
   const hash = hashOf(trx.keyring, { ...claim, entityId });
-  const renewed = await trx.row`UPDATE client_credentials SET
-       secret_hash = CASE secret_hash WHEN ${olderHash} THEN ${hash} ELSE secret_hash END,
-       previous_secret_hash = CASE previous_secret_hash WHEN ${olderHash} THEN ${hash} ELSE previous_secret_hash END
-     WHERE client_id = ${clientId} AND ${olderHash} IN (secret_hash, previous_secret_hash) RETURNING client_id`;
+  const renewed = await trx.row`
+    UPDATE client_credentials SET
+      secret_hash = CASE secret_hash WHEN ${olderHash} THEN ${hash} ELSE secret_hash END,
+      previous_secret_hash = CASE previous_secret_hash WHEN ${olderHash} THEN ${hash}
+        ELSE previous_secret_hash END
+    WHERE client_id = ${clientId} AND ${olderHash} IN (secret_hash, previous_secret_hash) RETURNING client_id`;
   if (!renewed) return;
   const after = { clientId, kid: trx.keyring.current };
   await recordAuditEvent(trx, by, { action: 'client_secret.rehashed', entityId, after });
@@ -114,9 +120,8 @@ export const SECRET_KEYS = `
   WHERE hash IS NOT NULL`;
 
 export async function olderSecrets(db: Executor): Promise<number> {
-  const { count } = await db.oneRow<{
-    count: number;
-  }>`SELECT count(*)::int AS count FROM (${raw(SECRET_KEYS)}) AS keys WHERE kid <> ${db.keyring.current}`;
+  const { count } = await db.oneRow<{ count: number }>`
+    SELECT count(*)::int AS count FROM (${raw(SECRET_KEYS)}) AS keys WHERE kid <> ${db.keyring.current}`;
   return count;
 }
 
@@ -136,12 +141,12 @@ export async function rotateClientSecret(
   }>`SELECT client_id FROM client_credentials WHERE entity_id = ${entityId}`;
   if (client === undefined) return undefined;
   const { clientId } = client;
-  const rotated = await trx.row<{
-    until: Date | null;
-  }>`UPDATE client_credentials SET secret_hash = ${hashOf(trx.keyring, { clientId, entityId, clientSecret })},
-       previous_secret_hash = CASE WHEN NOT ${endOld}::boolean THEN secret_hash END,
-       previous_secret_until = CASE WHEN NOT ${endOld}::boolean THEN clock_timestamp() + ${PREVIOUS_SECRET}::interval END
-     WHERE client_id = ${clientId} RETURNING previous_secret_until AS until`;
+  const rotated = await trx.row<{ until: Date | null }>`
+    UPDATE client_credentials SET secret_hash = ${hashOf(trx.keyring, { clientId, entityId, clientSecret })},
+      previous_secret_hash = CASE WHEN NOT ${endOld}::boolean THEN secret_hash END,
+      previous_secret_until = CASE
+        WHEN NOT ${endOld}::boolean THEN clock_timestamp() + ${PREVIOUS_SECRET}::interval END
+    WHERE client_id = ${clientId} RETURNING previous_secret_until AS until`;
   await recordAuditEvent(trx, by, {
     action: 'client_secret.rotated',
     entityId,

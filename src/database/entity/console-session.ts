@@ -5,7 +5,9 @@ import { sweep } from '../query/sweep';
 
 /** @param endsAt when the session expires by itself; the row is kept until then */
 export async function endConsoleSession(db: Executor, session: { id: string; endsAt: Date }): Promise<void> {
-  await db.rows`INSERT INTO ended_console_sessions (id, ends_at) VALUES (${session.id}, ${session.endsAt}) ON CONFLICT (id) DO NOTHING`;
+  await db.rows`
+    INSERT INTO ended_console_sessions (id, ends_at) VALUES (${session.id}, ${session.endsAt})
+    ON CONFLICT (id) DO NOTHING`;
 }
 
 export async function isConsoleSessionEnded(db: Executor, id: string): Promise<boolean> {

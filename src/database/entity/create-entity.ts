@@ -41,10 +41,11 @@ export async function createEntity(
   entity: NewEntity,
 ): Promise<EntityCredentials | undefined> {
   const entityId = newId(entity.type);
-  const made =
-    await trx.row`INSERT INTO entities (id, type, name, email, website, icon, provider_id, client_ref)
-     VALUES (${entityId}, ${entity.type}, ${entity.name}, ${entity.email ?? null}, ${entity.website ?? null}, ${entity.icon ?? null}, ${entity.providerId ?? null}, ${entity.clientRef ?? null})
-     ON CONFLICT (provider_id, client_ref) DO NOTHING RETURNING id`;
+  const made = await trx.row`
+    INSERT INTO entities (id, type, name, email, website, icon, provider_id, client_ref)
+    VALUES (${entityId}, ${entity.type}, ${entity.name}, ${entity.email ?? null}, ${entity.website ?? null},
+      ${entity.icon ?? null}, ${entity.providerId ?? null}, ${entity.clientRef ?? null})
+    ON CONFLICT (provider_id, client_ref) DO NOTHING RETURNING id`;
   if (made === undefined) return undefined;
   const credentials = {
     entityId,
@@ -88,9 +89,10 @@ export interface Standing {
 }
 
 export async function readStanding(db: Executor, entityId: string): Promise<Standing | undefined> {
-  return db.row<Standing>`SELECT type AS role, status = 'active' AS active, token_generation,
-       provider_id
-     FROM entities WHERE id = ${entityId}`;
+  return db.row<Standing>`
+    SELECT type AS role, status = 'active' AS active, token_generation,
+      provider_id
+    FROM entities WHERE id = ${entityId}`;
 }
 
 /**
@@ -103,13 +105,12 @@ export async function setEntityStatus(
   entityId: string,
   status: Entity['status'],
 ): Promise<Entity['status'] | undefined> {
-  const set = await db.row<{
-    before: Entity['status'];
-  }>`WITH before AS (SELECT id, status FROM entities WHERE id = ${entityId} FOR NO KEY UPDATE)
-     UPDATE entities e
-     SET status = ${status},
-       token_generation = e.token_generation + CASE WHEN before.status = ${status}::text THEN 0 ELSE 1 END
-     FROM before WHERE e.id = before.id RETURNING before.status AS before`;
+  const set = await db.row<{ before: Entity['status'] }>`
+    WITH before AS (SELECT id, status FROM entities WHERE id = ${entityId} FOR NO KEY UPDATE)
+    UPDATE entities e
+    SET status = ${status},
+      token_generation = e.token_generation + CASE WHEN before.status = ${status}::text THEN 0 ELSE 1 END
+    FROM before WHERE e.id = before.id RETURNING before.status AS before`;
   return set?.before;
 }
 
@@ -118,14 +119,14 @@ export async function setEntityStatus(
  * waits for this transaction, but not for later ones, which a shared lock would let in.
  */
 export async function holdActive(trx: Transaction, entityId: string): Promise<boolean> {
-  const active =
-    await trx.row`SELECT id FROM entities WHERE id = ${entityId} AND status = 'active' FOR NO KEY UPDATE`;
+  const active = await trx.row`
+    SELECT id FROM entities WHERE id = ${entityId} AND status = 'active' FOR NO KEY UPDATE`;
   return active !== undefined;
 }
 
 export async function isMerchantOf(db: Executor, providerId: string, merchantId: string): Promise<boolean> {
-  const found =
-    await db.row`SELECT id FROM entities WHERE id = ${merchantId} AND provider_id = ${providerId}`;
+  const found = await db.row`
+    SELECT id FROM entities WHERE id = ${merchantId} AND provider_id = ${providerId}`;
   return found !== undefined;
 }
 
@@ -140,11 +141,12 @@ export async function setEntityTrust(
   providerId?: string,
 ): Promise<TrustLevel | undefined> {
   const owner = providerId ?? null;
-  const set = await trx.row<{ before: TrustLevel }>`WITH before AS (
-       SELECT id, trust_level FROM entities
-       WHERE id = ${merchantId} AND type = 'merchant' AND (${owner}::text IS NULL OR provider_id = ${owner})
-       FOR NO KEY UPDATE)
-     UPDATE entities e SET trust_level = ${trustLevel} FROM before WHERE e.id = before.id
-     RETURNING before.trust_level AS before`;
+  const set = await trx.row<{ before: TrustLevel }>`
+    WITH before AS (
+      SELECT id, trust_level FROM entities
+      WHERE id = ${merchantId} AND type = 'merchant' AND (${owner}::text IS NULL OR provider_id = ${owner})
+      FOR NO KEY UPDATE)
+    UPDATE entities e SET trust_level = ${trustLevel} FROM before WHERE e.id = before.id
+    RETURNING before.trust_level AS before`;
   return set?.before;
 }

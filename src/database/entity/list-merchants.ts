@@ -52,9 +52,9 @@ export async function merchantsNamed(
   part: string,
   most: number,
 ): Promise<string[]> {
-  const found = await db.rows<{
-    id: string;
-  }>`SELECT id FROM entities WHERE type = 'merchant' AND strpos(${raw(lower('name'))}, ${raw(lower(':part::text'), { part })}) > 0
-       AND ${raw(seenBy(party), { entityId: party.entityId })} LIMIT ${most}`;
+  const found = await db.rows<{ id: string }>`
+    SELECT id FROM entities WHERE type = 'merchant'
+      AND strpos(${raw(lower('name'))}, ${raw(lower(':part::text'), { part })}) > 0
+    AND ${raw(seenBy(party), { entityId: party.entityId })} LIMIT ${most}`;
   return found.map(({ id }) => id);
 }

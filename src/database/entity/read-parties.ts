@@ -31,8 +31,8 @@ export function payerOf(
 
 export async function payersByLookupId(trx: Executor, lookupIds: string[]): Promise<Payer[]> {
   if (lookupIds.length === 0) return [];
-  const found =
-    await trx.rows<EncryptedPayer>`SELECT ${raw(PAYER_COLUMNS)} FROM customers WHERE lookup_id = ANY(${lookupIds})`;
+  const found = await trx.rows<EncryptedPayer>`
+    SELECT ${raw(PAYER_COLUMNS)} FROM customers WHERE lookup_id = ANY(${lookupIds})`;
   return found.map((payer) => payerOf(trx.keyring, payer));
 }
 
@@ -47,10 +47,9 @@ export interface MerchantFace {
 
 /** @throws Failure not_found */
 export async function merchantFace(trx: Executor, merchantId: string): Promise<MerchantFace> {
-  const found = await trx.row<
-    { trusted: boolean; now: Date } & MerchantFace['shown']
-  >`SELECT id, name, icon, email, website, trust_level = 'trusted' AS trusted, business_now(id) AS now
-     FROM entities WHERE id = ${merchantId} AND type = 'merchant'`;
+  const found = await trx.row<{ trusted: boolean; now: Date } & MerchantFace['shown']>`
+    SELECT id, name, icon, email, website, trust_level = 'trusted' AS trusted, business_now(id) AS now
+    FROM entities WHERE id = ${merchantId} AND type = 'merchant'`;
   if (!found) throw new Failure('not_found', 'There is no such merchant.');
   const { trusted, now, ...shown } = found;
   return { id: merchantId, trusted, now, shown };
@@ -66,11 +65,10 @@ export interface PayeeFace {
 
 /** @throws Failure not_found, also of another bank's customer */
 export async function payeeFace(trx: Executor, bankId: string, lookupId: string): Promise<PayeeFace> {
-  const found = await trx.row<
-    { customerId: string; now: Date } & PayeeFace['shown']
-  >`SELECT id AS customer_id, bank_id, lookup_id AS "lookupID", account_name AS name,
-       business_now(bank_id) AS now
-     FROM customers WHERE lookup_id = ${lookupId} AND bank_id = ${bankId}`;
+  const found = await trx.row<{ customerId: string; now: Date } & PayeeFace['shown']>`
+    SELECT id AS customer_id, bank_id, lookup_id AS "lookupID", account_name AS name,
+      business_now(bank_id) AS now
+    FROM customers WHERE lookup_id = ${lookupId} AND bank_id = ${bankId}`;
   if (!found) throw new Failure('not_found', 'There is no customer of yours with this lookupID to be paid.');
   const { customerId, now, ...shown } = found;
   return { customerId, now, shown };

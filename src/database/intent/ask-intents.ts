@@ -112,13 +112,14 @@ export async function createIntents(
 /** Ends the open intents of these agreements. An intent whose window has passed is declined. */
 async function supersede(trx: Executor, intents: NewIntent[]): Promise<void> {
   if (intents.length === 0) return;
-  const ended = await trx.rows<EndedIntent>`UPDATE intents i SET
-       status = CASE WHEN now < i.expires_at THEN 'superseded' ELSE 'declined' END,
-       reason = CASE WHEN now < i.expires_at THEN NULL ELSE 'expired' END,
-       closed_at = now, sequence = i.sequence + 1
-     FROM (SELECT business_now(${intents[0]?.agreement.merchantId}) AS now) AS moment
-     WHERE i.agreement_id = ANY(${intents.map((intent) => intent.agreement.id)}) AND i.status = 'pending'
-     RETURNING ${raw(ENDED_COLUMNS)}`;
+  const ended = await trx.rows<EndedIntent>`
+    UPDATE intents i SET
+      status = CASE WHEN now < i.expires_at THEN 'superseded' ELSE 'declined' END,
+      reason = CASE WHEN now < i.expires_at THEN NULL ELSE 'expired' END,
+      closed_at = now, sequence = i.sequence + 1
+    FROM (SELECT business_now(${intents[0]?.agreement.merchantId}) AS now) AS moment
+    WHERE i.agreement_id = ANY(${intents.map((intent) => intent.agreement.id)}) AND i.status = 'pending'
+    RETURNING ${raw(ENDED_COLUMNS)}`;
   await announceEnds(trx, ended, 'merchant');
   await signalWaiting(trx, 'intentClosed', ended);
 }
@@ -173,14 +174,19 @@ async function insertIntents(
       decidedBefore: agreement.decision,
     })),
   );
-  await trx.rows`INSERT INTO intents (id, reference, agreement_id, merchant_id, customer_id, bank_id, lookup_id, batch_id, currency,
-       description, metadata, due_date, expires_at, workflow_id, bank_delivery_id, created_at,
-       decided_before)
-     SELECT i.id, i.reference, i.agreement_id, ${merchant.id}, i.customer_id, i.bank_id, i.lookup_id, ${batchId}, ${request.currency},
-       ${request.description}, ${JSON.stringify(request.metadata ?? {})}::jsonb, ${request.dueDate ?? null}::timestamptz, ${expiresAt}, i.workflow_id, i.bank_delivery_id, ${at},
-       i.decided_before
-     FROM jsonb_to_recordset(${inserted}::jsonb) AS i (id text, reference text, agreement_id text, customer_id text,
-       bank_id text, lookup_id text, workflow_id text, bank_delivery_id text, decided_before text)`;
+  await trx.rows`
+    INSERT INTO intents (id, reference, agreement_id, merchant_id, customer_id, bank_id, lookup_id, batch_id,
+      currency,
+      description, metadata, due_date, expires_at, workflow_id, bank_delivery_id, created_at,
+      decided_before)
+    SELECT i.id, i.reference, i.agreement_id, ${merchant.id}, i.customer_id, i.bank_id, i.lookup_id,
+      ${batchId}, ${request.currency},
+      ${request.description}, ${JSON.stringify(request.metadata ?? {})}::jsonb,
+      ${request.dueDate ?? null}::timestamptz, ${expiresAt}, i.workflow_id, i.bank_delivery_id, ${at},
+      i.decided_before
+    FROM jsonb_to_recordset(${inserted}::jsonb) AS i (id text, reference text, agreement_id text,
+      customer_id text,
+      bank_id text, lookup_id text, workflow_id text, bank_delivery_id text, decided_before text)`;
   await recordEvents(
     trx,
     intents.map(({ id, agreement }) => ({

@@ -62,8 +62,9 @@ export async function changeDecision(
 /** The merchant's first intent still waits for an answer to its own terms. */
 async function refuseEarlyApproval(trx: Transaction, { id, decision }: Agreement): Promise<void> {
   if (decision !== 'pending') return;
-  const open = await trx.row<{ id: string }>`SELECT id FROM intents
-     WHERE agreement_id = ${id} AND status = 'pending' AND business_now(merchant_id) < expires_at`;
+  const open = await trx.row<{ id: string }>`
+    SELECT id FROM intents
+    WHERE agreement_id = ${id} AND status = 'pending' AND business_now(merchant_id) < expires_at`;
   if (!open) return;
   throw new Failure(
     'intent_open',
@@ -81,11 +82,13 @@ async function refuseOpenIntent(
   { decision, blocked }: { decision: 'deny' | 'suspended'; blocked: boolean },
 ): Promise<void> {
   const refusal = decision === 'suspended' ? 'suspended' : 'denied';
-  const ended =
-    await trx.rows<EndedIntent>`UPDATE intents i SET status = 'declined', reason = ${blocked ? 'blocked' : refusal}, customer_decision = ${decision},
-       block_merchant = ${blocked}, closed_at = business_now(i.merchant_id), sequence = i.sequence + 1
-     WHERE i.agreement_id = ${agreementId} AND i.status = 'pending' AND business_now(i.merchant_id) < i.expires_at
-     RETURNING ${raw(ENDED_COLUMNS)}`;
+  const ended = await trx.rows<EndedIntent>`
+    UPDATE intents i SET status = 'declined', reason = ${blocked ? 'blocked' : refusal},
+      customer_decision = ${decision},
+      block_merchant = ${blocked}, closed_at = business_now(i.merchant_id), sequence = i.sequence + 1
+    WHERE i.agreement_id = ${agreementId} AND i.status = 'pending'
+      AND business_now(i.merchant_id) < i.expires_at
+    RETURNING ${raw(ENDED_COLUMNS)}`;
   await announceEnds(trx, ended, 'bank');
   await signalWaiting(trx, 'intentClosed', ended);
 }

@@ -158,11 +158,12 @@ type Asked = EndedIntent & {
 };
 
 async function latestIntent(trx: Executor, agreementId: string) {
-  return trx.row<Asked>`SELECT ${raw(ENDED_COLUMNS)}, business_now(i.merchant_id) < i.expires_at AS in_time,
-       i.decided_before, coalesce(a.granted_at >= i.created_at, false) AS granted_since, a.currency_before,
-       a.daily_limit_before, a.monthly_limit_before
-     FROM intents i JOIN agreements a ON a.id = i.agreement_id
-     WHERE i.agreement_id = ${agreementId} ORDER BY i.status = 'pending' DESC, i.id DESC LIMIT 1`;
+  return trx.row<Asked>`
+    SELECT ${raw(ENDED_COLUMNS)}, business_now(i.merchant_id) < i.expires_at AS in_time,
+      i.decided_before, coalesce(a.granted_at >= i.created_at, false) AS granted_since, a.currency_before,
+      a.daily_limit_before, a.monthly_limit_before
+    FROM intents i JOIN agreements a ON a.id = i.agreement_id
+    WHERE i.agreement_id = ${agreementId} ORDER BY i.status = 'pending' DESC, i.id DESC LIMIT 1`;
 }
 
 async function closeByAnswer(
@@ -173,12 +174,16 @@ async function closeByAnswer(
   limits: Limits,
 ): Promise<EndedIntent | undefined> {
   const refusal = answer.customerDecision === 'suspended' ? 'suspended' : 'denied';
-  return trx.row<EndedIntent>`UPDATE intents i SET
-       status = ${approved ? 'approved' : 'declined'}, reason = ${approved ? null : answer.blockMerchant ? 'blocked' : refusal}, customer_decision = ${answer.customerDecision}, block_merchant = ${answer.blockMerchant},
-       daily_limit = ${limits.daily?.toString() ?? null}::bigint, monthly_limit = ${limits.monthly?.toString() ?? null}::bigint, closed_at = business_now(i.merchant_id),
-       sequence = i.sequence + 1
-     WHERE i.id = ${intentId} AND i.status = 'pending' AND business_now(i.merchant_id) < i.expires_at
-     RETURNING ${raw(ENDED_COLUMNS)}`;
+  return trx.row<EndedIntent>`
+    UPDATE intents i SET
+      status = ${approved ? 'approved' : 'declined'},
+      reason = ${approved ? null : answer.blockMerchant ? 'blocked' : refusal},
+      customer_decision = ${answer.customerDecision}, block_merchant = ${answer.blockMerchant},
+      daily_limit = ${limits.daily?.toString() ?? null}::bigint,
+      monthly_limit = ${limits.monthly?.toString() ?? null}::bigint, closed_at = business_now(i.merchant_id),
+      sequence = i.sequence + 1
+    WHERE i.id = ${intentId} AND i.status = 'pending' AND business_now(i.merchant_id) < i.expires_at
+    RETURNING ${raw(ENDED_COLUMNS)}`;
 }
 
 async function answerTooLate(
@@ -242,15 +247,16 @@ const termsBefore = ({ currencyBefore: currency, dailyLimitBefore, monthlyLimitB
 
 /** Declines an intent whose window has passed. The second of two callers finds nothing to do. */
 export async function closeExpiredIntent(trx: Executor, intentId: string): Promise<void> {
-  const agreement = await trx.row<{ id: string }>`SELECT agreement_id AS id FROM intents
-     WHERE id = ${intentId} AND status = 'pending' AND business_now(merchant_id) >= expires_at`;
+  const agreement = await trx.row<{ id: string }>`
+    SELECT agreement_id AS id FROM intents
+    WHERE id = ${intentId} AND status = 'pending' AND business_now(merchant_id) >= expires_at`;
   if (!agreement) return;
   await lockAgreements(trx, [agreement.id]);
-  const ended =
-    await trx.rows<EndedIntent>`UPDATE intents i SET status = 'declined', reason = 'expired', closed_at = business_now(i.merchant_id),
-       sequence = i.sequence + 1
-     WHERE i.id = ${intentId} AND i.status = 'pending' AND business_now(i.merchant_id) >= i.expires_at
-     RETURNING ${raw(ENDED_COLUMNS)}`;
+  const ended = await trx.rows<EndedIntent>`
+    UPDATE intents i SET status = 'declined', reason = 'expired', closed_at = business_now(i.merchant_id),
+      sequence = i.sequence + 1
+    WHERE i.id = ${intentId} AND i.status = 'pending' AND business_now(i.merchant_id) >= i.expires_at
+    RETURNING ${raw(ENDED_COLUMNS)}`;
   await announceEnds(trx, ended, 'network');
 }
 

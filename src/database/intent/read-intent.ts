@@ -35,8 +35,10 @@ function stateOf({ inMs, at, ...state }: StateRow): IntentState {
  * @throws Failure not_found
  */
 export async function markIntentWaiting(db: Executor, intentId: string): Promise<IntentState> {
-  const sleeps = await db.row<StateRow>`UPDATE intents SET waiting = true
-     WHERE id = ${intentId} AND status = 'pending' AND business_now(merchant_id) < expires_at RETURNING ${raw(STATE)}`;
+  const sleeps = await db.row<StateRow>`
+    UPDATE intents SET waiting = true
+    WHERE id = ${intentId} AND status = 'pending' AND business_now(merchant_id) < expires_at
+    RETURNING ${raw(STATE)}`;
   // Read after the UPDATE: a clock that moved before it found no waiting workflow to signal.
   const now = await db.row<StateRow>`SELECT ${raw(STATE)} FROM intents WHERE id = ${intentId}`;
   if (!now) throw new Failure('not_found', 'There is no such intent.');
@@ -68,12 +70,12 @@ export interface IntentRecord {
 
 /** @throws Failure not_found */
 export async function readIntent(db: Executor, entityId: string, intentId: string): Promise<IntentRecord> {
-  const found =
-    await db.row<IntentRecord>`SELECT i.id AS intent_id, i.batch_id, i.reference, i.status, i.reason, i.customer_decision, i.currency,
-       i.description, i.metadata, i.customer_id, i.merchant_id, i.bank_id, i.lookup_id, i.agreement_id,
-       a.payment_id_key, i.workflow_id, i.due_date, i.expires_at, i.created_at, i.closed_at
-     FROM intents i JOIN agreements a ON a.id = i.agreement_id
-     WHERE i.id = ${intentId} AND ${entityId} IN (i.merchant_id, i.bank_id)`;
+  const found = await db.row<IntentRecord>`
+    SELECT i.id AS intent_id, i.batch_id, i.reference, i.status, i.reason, i.customer_decision, i.currency,
+      i.description, i.metadata, i.customer_id, i.merchant_id, i.bank_id, i.lookup_id, i.agreement_id,
+      a.payment_id_key, i.workflow_id, i.due_date, i.expires_at, i.created_at, i.closed_at
+    FROM intents i JOIN agreements a ON a.id = i.agreement_id
+    WHERE i.id = ${intentId} AND ${entityId} IN (i.merchant_id, i.bank_id)`;
   if (!found) throw new Failure('not_found', 'There is no such intent.');
   return found;
 }

@@ -36,9 +36,9 @@ export async function requireRing(db: Statements, ring: Keyring): Promise<void> 
  */
 export async function claimRing(db: Statements, ring: Keyring): Promise<void> {
   await requireRing(db, ring);
-  const claimed =
-    await db.row`INSERT INTO encryption_keys (kid, check_value) VALUES (${ring.current}, ${checkValue(ring, ring.current)})
-     ON CONFLICT (kid) DO UPDATE SET encrypts = true WHERE NOT encryption_keys.encrypts RETURNING kid`;
+  const claimed = await db.row`
+    INSERT INTO encryption_keys (kid, check_value) VALUES (${ring.current}, ${checkValue(ring, ring.current)})
+    ON CONFLICT (kid) DO UPDATE SET encrypts = true WHERE NOT encryption_keys.encrypts RETURNING kid`;
   if (!claimed) await requireRing(db, ring);
 }
 
@@ -75,11 +75,13 @@ function refuse(faults: string[]): void {
  * call.
  */
 export async function retireOtherKeys(trx: Transaction, current: string): Promise<void> {
-  await trx.rows`UPDATE encryption_keys SET encrypts = false
-     WHERE kid <> ${current} AND kid NOT IN (${raw(SECRET_KEYS)})`;
-  await customPlan(trx).rows`DELETE FROM encryption_keys k WHERE kid <> ${current} AND NOT encrypts
-       AND NOT EXISTS (SELECT FROM agreements WHERE payment_id_key = k.kid)
-       AND NOT EXISTS (SELECT FROM devices WHERE token_key = k.kid)`;
+  await trx.rows`
+    UPDATE encryption_keys SET encrypts = false
+    WHERE kid <> ${current} AND kid NOT IN (${raw(SECRET_KEYS)})`;
+  await customPlan(trx).rows`
+    DELETE FROM encryption_keys k WHERE kid <> ${current} AND NOT encrypts
+    AND NOT EXISTS (SELECT FROM agreements WHERE payment_id_key = k.kid)
+    AND NOT EXISTS (SELECT FROM devices WHERE token_key = k.kid)`;
 }
 
 async function readKeys(db: Statements): Promise<EncryptionKey[]> {

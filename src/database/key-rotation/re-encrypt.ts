@@ -168,8 +168,9 @@ export async function reencrypt(
     changed[encrypted.table] = total;
   }
   // The account numbers are gone, so these cannot be indexed again; nor need they be.
-  await db.rows`UPDATE customer_batch_failures f SET account_number_index = NULL FROM customer_batches b
-     WHERE b.id = f.batch_id AND b.status <> 'processing' AND f.account_number_index IS NOT NULL`;
+  await db.rows`
+    UPDATE customer_batch_failures f SET account_number_index = NULL FROM customer_batches b
+    WHERE b.id = f.batch_id AND b.status <> 'processing' AND f.account_number_index IS NOT NULL`;
   await db.transaction(async (trx) => {
     await retireOtherKeys(trx, db.keyring.current);
     await recordAuditEvent(trx, by, {
@@ -197,11 +198,12 @@ async function reencryptTable(
   let changed = 0;
   for (;;) {
     report(changed);
-    const read = await customPlan(db)
-      .rows<Row>`SELECT ${raw([...encrypted.key, ...(encrypted.also ?? []), ...columns, ...indexes].join(', '))} FROM ${raw(encrypted.table)}
-       WHERE ${raw(last ? `(${encrypted.key.join(', ')}) > (${encrypted.key.map((name) => `:${name}`).join(', ')})` : 'true', last)}
-         AND (${raw(indexes.length > 0 ? 'true OR ' : '')}${raw(older, { prefix, bytes: prefix.length })})
-       ORDER BY ${raw(encrypted.key.join(', '))} LIMIT ${raw(PAGE)}`;
+    const read = await customPlan(db).rows<Row>`
+      SELECT ${raw([...encrypted.key, ...(encrypted.also ?? []), ...columns, ...indexes].join(', '))}
+      FROM ${raw(encrypted.table)}
+      WHERE ${raw(last ? `(${encrypted.key.join(', ')}) > (${encrypted.key.map((name) => `:${name}`).join(', ')})` : 'true', last)}
+        AND (${raw(indexes.length > 0 ? 'true OR ' : '')}${raw(older, { prefix, bytes: prefix.length })})
+      ORDER BY ${raw(encrypted.key.join(', '))} LIMIT ${raw(PAGE)}`;
     // Columns are looked up by their names in the schema.
     const page = read.map(inSnakeCase);
     const found = await Promise.all(page.map((one) => reencryptRow(db, encrypted, one)));
@@ -230,9 +232,10 @@ async function reencryptRow(db: Executor, encrypted: EncryptedTable, one: Row): 
   }
   const names = Object.keys(fresh);
   if (names.length === 0) return false;
-  await db.rows`UPDATE ${raw(encrypted.table)} SET ${raw(names.map((name) => `${name} = :${name}`).join(', '), fresh)}
-     WHERE ${raw(encrypted.key.map((name) => `${name} = :${name}`).join(' AND '), one)}
-       AND ${raw(names.map((name) => `${name} = :${name}`).join(' AND '), one)}`;
+  await db.rows`
+    UPDATE ${raw(encrypted.table)} SET ${raw(names.map((name) => `${name} = :${name}`).join(', '), fresh)}
+    WHERE ${raw(encrypted.key.map((name) => `${name} = :${name}`).join(' AND '), one)}
+      AND ${raw(names.map((name) => `${name} = :${name}`).join(' AND '), one)}`;
   return true;
 }
 
@@ -291,5 +294,6 @@ export async function keyUse(db: Executor, report: CountProgress = () => undefin
 }
 
 async function countedBy(db: Executor, kid: string, from: string): Promise<{ kid: string; count: number }[]> {
-  return db.rows`SELECT ${raw(kid)} AS kid, count(*)::float8 AS count FROM ${raw(from)} GROUP BY 1 ORDER BY 1`;
+  return db.rows`
+    SELECT ${raw(kid)} AS kid, count(*)::float8 AS count FROM ${raw(from)} GROUP BY 1 ORDER BY 1`;
 }

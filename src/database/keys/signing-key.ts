@@ -73,9 +73,8 @@ export type KeyTable = 'signing_keys' | 'chain_keys';
 export async function rotateKey(db: Database, by: Actor, table: KeyTable): Promise<string> {
   return db.transaction(async (trx) => {
     await lockKeys(trx, table);
-    const retired = await trx.row<{
-      kid: string;
-    }>`UPDATE ${raw(table)} SET retired_at = clock_timestamp() WHERE retired_at IS NULL RETURNING kid`;
+    const retired = await trx.row<{ kid: string }>`
+      UPDATE ${raw(table)} SET retired_at = clock_timestamp() WHERE retired_at IS NULL RETURNING kid`;
     const kid = await insertKey(trx, table);
     if (kid === undefined) throw new Error(`the current key of ${table} was not retired`);
     await recordAuditEvent(trx, by, {
@@ -102,9 +101,10 @@ async function lockKeys(trx: Transaction, table: KeyTable): Promise<void> {
 export async function revokeSigningKey(db: Database, by: Actor, kid: string): Promise<string | undefined> {
   return db.transaction(async (trx) => {
     await lockKeys(trx, 'signing_keys');
-    const revoked =
-      await trx.row`UPDATE signing_keys SET retired_at = coalesce(retired_at, clock_timestamp()), revoked_at = clock_timestamp()
-       WHERE kid = ${kid} AND revoked_at IS NULL RETURNING kid`;
+    const revoked = await trx.row`
+      UPDATE signing_keys SET retired_at = coalesce(retired_at, clock_timestamp()),
+        revoked_at = clock_timestamp()
+      WHERE kid = ${kid} AND revoked_at IS NULL RETURNING kid`;
     const known = revoked ?? (await trx.row`SELECT kid FROM signing_keys WHERE kid = ${kid}`);
     if (!known) return undefined;
     await insertKey(trx, 'signing_keys');
@@ -120,12 +120,12 @@ export async function revokeSigningKey(db: Database, by: Actor, kid: string): Pr
 }
 
 async function readKeys(db: Executor, verifyForS: number) {
-  return db.rows<
-    StoredKey & { retired: boolean }
-  >`SELECT kid, private_key_encrypted AS encrypted, retired_at IS NOT NULL AS retired
-     FROM signing_keys
-     WHERE retired_at IS NULL OR revoked_at IS NULL AND retired_at > clock_timestamp() - ${verifyForS} * interval '1 second'
-     ORDER BY retired_at DESC NULLS FIRST`;
+  return db.rows<StoredKey & { retired: boolean }>`
+    SELECT kid, private_key_encrypted AS encrypted, retired_at IS NOT NULL AS retired
+    FROM signing_keys
+    WHERE retired_at IS NULL OR revoked_at IS NULL
+      AND retired_at > clock_timestamp() - ${verifyForS} * interval '1 second'
+    ORDER BY retired_at DESC NULLS FIRST`;
 }
 
 export interface StoredKey {
@@ -134,7 +134,8 @@ export interface StoredKey {
 }
 
 export function currentKey(db: Statements, table: KeyTable): Promise<StoredKey | undefined> {
-  return db.row<StoredKey>`SELECT kid, private_key_encrypted AS encrypted FROM ${raw(table)} WHERE retired_at IS NULL`;
+  return db.row<StoredKey>`
+    SELECT kid, private_key_encrypted AS encrypted FROM ${raw(table)} WHERE retired_at IS NULL`;
 }
 
 /** @returns undefined if there is a current key already */
@@ -143,10 +144,10 @@ export async function insertKey(trx: Executor, table: KeyTable): Promise<string 
   // A fixed alphabet, so that the key id of a token's header is checked before it is looked up.
   const kid = newId('signingKey');
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-  const inserted = await trx.row<{
-    kid: string;
-  }>`INSERT INTO ${raw(table)} (kid, private_key_encrypted) VALUES (${kid}, ${encrypt(trx.keyring, pem, privateKeyPlace(table, kid))})
-     ON CONFLICT ((true)) WHERE retired_at IS NULL DO NOTHING RETURNING kid`;
+  const inserted = await trx.row<{ kid: string }>`
+    INSERT INTO ${raw(table)} (kid, private_key_encrypted)
+    VALUES (${kid}, ${encrypt(trx.keyring, pem, privateKeyPlace(table, kid))})
+    ON CONFLICT ((true)) WHERE retired_at IS NULL DO NOTHING RETURNING kid`;
   return inserted?.kid;
 }
 

@@ -16,11 +16,15 @@ export async function claimBankTransaction(
   trx: Executor,
   claim: { bankId: string; bankTransactionId: string; resourceId: string },
 ): Promise<boolean> {
-  const claimed = await trx.row`INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
-     VALUES (${claim.bankId}, ${claim.bankTransactionId}, ${claim.resourceId}) ON CONFLICT DO NOTHING RETURNING true`;
+  const claimed = await trx.row`
+    INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
+    VALUES (${claim.bankId}, ${claim.bankTransactionId}, ${claim.resourceId}) ON CONFLICT DO NOTHING
+    RETURNING true`;
   if (claimed) return true;
   // A second statement, so that it sees a claim that the first may have waited for.
-  const owned = await trx.row`SELECT true FROM bank_transactions
-     WHERE bank_id = ${claim.bankId} AND bank_transaction_id = ${claim.bankTransactionId} AND resource_id = ${claim.resourceId}`;
+  const owned = await trx.row`
+    SELECT true FROM bank_transactions
+    WHERE bank_id = ${claim.bankId} AND bank_transaction_id = ${claim.bankTransactionId}
+      AND resource_id = ${claim.resourceId}`;
   return owned !== undefined;
 }

@@ -35,9 +35,11 @@ const EARLIER_OPEN = `
  */
 export async function closePeriod(trx: Transaction, by: Actor, month: string): Promise<boolean> {
   await trx.rows`${raw(LOCK_PERIODS)}`;
-  const closed = await trx.row<{ reopenings: number }>`INSERT INTO ledger_periods AS p (month)
-     SELECT ${month}::date WHERE NOT may_settle_before(${raw(END_OF_MONTH, { month, timeZone: trx.timeZone })}, NULL) AND (${raw(EARLIER_OPEN, { month })}) IS NULL
-     ON CONFLICT (month) DO UPDATE SET state = 'closed' WHERE p.state = 'reopened' RETURNING reopenings`;
+  const closed = await trx.row<{ reopenings: number }>`
+    INSERT INTO ledger_periods AS p (month)
+    SELECT ${month}::date WHERE NOT may_settle_before(${raw(END_OF_MONTH, { month, timeZone: trx.timeZone })},
+      NULL) AND (${raw(EARLIER_OPEN, { month })}) IS NULL
+    ON CONFLICT (month) DO UPDATE SET state = 'closed' WHERE p.state = 'reopened' RETURNING reopenings`;
   if (closed) {
     await recordAuditEvent(trx, by, {
       action: 'period.closed',
@@ -51,12 +53,10 @@ export async function closePeriod(trx: Transaction, by: Actor, month: string): P
 }
 
 async function refuseUnlessClosed(trx: Transaction, month: string): Promise<void> {
-  const found = await trx.oneRow<{
-    state: string | null;
-    over: boolean;
-    earlier: string | null;
-  }>`SELECT (SELECT state FROM ledger_periods WHERE month = ${month}) AS state,
-       clock_timestamp() >= ${raw(END_OF_MONTH, { month, timeZone: trx.timeZone })} AS over, (${raw(EARLIER_OPEN, { month })})::text AS earlier`;
+  const found = await trx.oneRow<{ state: string | null; over: boolean; earlier: string | null }>`
+    SELECT (SELECT state FROM ledger_periods WHERE month = ${month}) AS state,
+    clock_timestamp() >= ${raw(END_OF_MONTH, { month, timeZone: trx.timeZone })} AS over,
+      (${raw(EARLIER_OPEN, { month })})::text AS earlier`;
   if (found.state === 'closed') return;
   if (!found.over) throw new OperatorError(`${nameOf(month)} is not over: close it later.`);
   if (found.earlier) {
@@ -68,11 +68,11 @@ async function refuseUnlessClosed(trx: Transaction, month: string): Promise<void
 /** @throws OperatorError (the month is not closed, or a later month is) */
 export async function reopenPeriod(trx: Transaction, by: Actor, month: string): Promise<void> {
   await trx.rows`${raw(LOCK_PERIODS)}`;
-  const reopened = await trx.row<{
-    reopenings: number;
-  }>`UPDATE ledger_periods SET state = 'reopened', reopenings = reopenings + 1
-     WHERE month = ${month} AND state = 'closed'
-       AND NOT EXISTS (SELECT FROM ledger_periods WHERE month > ${month} AND state = 'closed') RETURNING reopenings`;
+  const reopened = await trx.row<{ reopenings: number }>`
+    UPDATE ledger_periods SET state = 'reopened', reopenings = reopenings + 1
+    WHERE month = ${month} AND state = 'closed'
+      AND NOT EXISTS (SELECT FROM ledger_periods WHERE month > ${month} AND state = 'closed')
+      RETURNING reopenings`;
   if (reopened) {
     await recordAuditEvent(trx, by, {
       action: 'period.reopened',
@@ -81,9 +81,8 @@ export async function reopenPeriod(trx: Transaction, by: Actor, month: string): 
     });
     return;
   }
-  const last = await trx.oneRow<{
-    month: string | null;
-  }>`SELECT max(month)::text AS month FROM ledger_periods WHERE month > ${month} AND state = 'closed'`;
+  const last = await trx.oneRow<{ month: string | null }>`
+    SELECT max(month)::text AS month FROM ledger_periods WHERE month > ${month} AND state = 'closed'`;
   throw new OperatorError(
     last.month ? `${nameOf(last.month)} is closed: reopen it first.` : `${nameOf(month)} is not closed.`,
   );

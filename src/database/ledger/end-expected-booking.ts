@@ -29,21 +29,25 @@ export interface BookingInDoubt {
  * @returns the booking, if a file has it all the same
  */
 export async function endExpected(trx: Executor, exceptionId: string): Promise<BookingInDoubt[]> {
-  return trx.rows<BookingInDoubt>`WITH ended AS (UPDATE expected_bookings e SET ended_at = clock_timestamp()
-     FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
-       LEFT JOIN refunds r ON r.id = x.refund_id
-     WHERE x.id = ${exceptionId} AND x.resolution = 'no_money_moved' AND x.undoes
-       AND e.bank_id = b.bank_id AND e.identified_by = 'bankTransactionId'
-       AND e.identifier = CASE WHEN x.kind IN ('missing_at_bank', 'amount_differs') AND x.bank_transaction_id IS NOT NULL
-         THEN x.bank_transaction_id ELSE coalesce(r.bank_transaction_id, b.bank_transaction_id) END
-       AND e.refund_id IS NOT DISTINCT FROM r.id RETURNING e.*)
-     SELECT bank_id, identifier AS bank_transaction_id, direction, amount, currency, amount AS booked_amount,
-       currency AS booked_currency, NULL AS reference
-     FROM ended WHERE matched_by IS NOT NULL`;
+  return trx.rows<BookingInDoubt>`
+    WITH ended AS (UPDATE expected_bookings e SET ended_at = clock_timestamp()
+    FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
+      LEFT JOIN refunds r ON r.id = x.refund_id
+    WHERE x.id = ${exceptionId} AND x.resolution = 'no_money_moved' AND x.undoes
+      AND e.bank_id = b.bank_id AND e.identified_by = 'bankTransactionId'
+      AND e.identifier = CASE WHEN x.kind IN ('missing_at_bank', 'amount_differs')
+        AND x.bank_transaction_id IS NOT NULL
+        THEN x.bank_transaction_id ELSE coalesce(r.bank_transaction_id, b.bank_transaction_id) END
+      AND e.refund_id IS NOT DISTINCT FROM r.id RETURNING e.*)
+    SELECT bank_id, identifier AS bank_transaction_id, direction, amount, currency, amount AS booked_amount,
+      currency AS booked_currency, NULL AS reference
+    FROM ended WHERE matched_by IS NOT NULL`;
 }
 
 /** Ends the credit that a reversal has made needless. A line of it still matches. */
 export async function endExpectedCredit(trx: Executor, billingRequestId: string): Promise<void> {
-  await trx.rows`UPDATE expected_bookings e SET ended_at = clock_timestamp() FROM billing_requests b
-     WHERE b.id = ${billingRequestId} AND e.bank_id = b.payee_bank_id AND e.identified_by = 'reference' AND e.identifier = b.reference`;
+  await trx.rows`
+    UPDATE expected_bookings e SET ended_at = clock_timestamp() FROM billing_requests b
+    WHERE b.id = ${billingRequestId} AND e.bank_id = b.payee_bank_id AND e.identified_by = 'reference'
+      AND e.identifier = b.reference`;
 }

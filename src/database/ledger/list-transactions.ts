@@ -208,11 +208,13 @@ export async function* readTransactions(
   for (;;) {
     const next = last ? `AND (${sort}, id) ${beyond} (:position, :id)` : '';
     // The position is text, for a Date loses microseconds, and would skip rows.
-    const page = await db.rows<TransactionRecord & { position: string; id: string }>`SELECT * FROM (
-         SELECT ${raw(RECORD_COLUMNS)}, ${raw(sort)}::text AS position, id,
-           sum(octet_length(metadata::text)) OVER (ORDER BY ${raw(sort)} ${raw(direction)}, id ${raw(direction)}) AS bytes
-         FROM ${raw(matching(party, filter, `${next} ${order}`), { ...bound(party, filter), ...last, limit: EXPORT_PAGE })} ${raw(order, { limit: EXPORT_PAGE })}) AS page
-       WHERE bytes <= ${raw(EXPORT_PAGE_BYTES)}`;
+    const page = await db.rows<TransactionRecord & { position: string; id: string }>`
+      SELECT * FROM (
+        SELECT ${raw(RECORD_COLUMNS)}, ${raw(sort)}::text AS position, id,
+          sum(octet_length(metadata::text)) OVER (ORDER BY ${raw(sort)} ${raw(direction)},
+          id ${raw(direction)}) AS bytes
+        FROM ${raw(matching(party, filter, `${next} ${order}`), { ...bound(party, filter), ...last, limit: EXPORT_PAGE })} ${raw(order, { limit: EXPORT_PAGE })}) AS page
+      WHERE bytes <= ${raw(EXPORT_PAGE_BYTES)}`;
     last = page.at(-1);
     if (!last) return;
     yield page;
@@ -272,27 +274,30 @@ export async function readTransaction(
   events: TransactionEvent[];
 }> {
   const filter = isId('transaction', named) ? { transactionId: named } : { reference: named };
-  const found = await db.row<
-    TransactionRecord & Names & { id: string; approvalRequired: boolean }
-  >`SELECT ${raw(RECORD_COLUMNS)}, id, ${raw(namesFor(party), { entityId: party.entityId })},
-       (SELECT approval_required FROM billing_requests b WHERE b.id = own.id AND b.status = 'pending') IS TRUE AS approval_required
-     FROM ${raw(matching(party, filter), { ...filter, entityId: party.entityId })}`;
+  const found = await db.row<TransactionRecord & Names & { id: string; approvalRequired: boolean }>`
+    SELECT ${raw(RECORD_COLUMNS)}, id, ${raw(namesFor(party), { entityId: party.entityId })},
+      (SELECT approval_required FROM billing_requests b
+      WHERE b.id = own.id AND b.status = 'pending') IS TRUE AS approval_required
+    FROM ${raw(matching(party, filter), { ...filter, entityId: party.entityId })}`;
   if (!found) throw new Failure('not_found', 'There is no transaction with this reference.');
   const { id, ...transaction } = found;
   // A bank's own words are kept in the row, not in the events.
-  const events = await db.rows<TransactionEvent>`SELECT type, business_at AS at, cause,
-       CASE details->>'declineReason' WHEN 'other' THEN coalesce(
-         (SELECT decline_reason FROM billing_requests WHERE id = resource_id),
-         (SELECT reject_reason FROM refunds WHERE id = resource_id), 'other')
-       ELSE details->>'declineReason' END AS decline_reason,
-       CASE WHEN starts_with(type, 'exception.') THEN resource_id END AS exception_id, details->>'kind' AS kind
-     FROM events
-     -- One array, because OR would make Postgres read all events.
-     WHERE resource_id = ANY(ARRAY(
-       SELECT ${id}::text UNION ALL SELECT id FROM refunds WHERE billing_request_id = ${id} OR return_transaction_id = ${id}
-       UNION ALL SELECT x.id FROM reconciliation_exceptions x LEFT JOIN refunds r ON r.id = x.refund_id
-         WHERE x.billing_request_id = ${transaction.billingRequestId} AND ${id} IN (x.billing_request_id, x.refund_id, r.return_transaction_id)
-       UNION ALL SELECT exception_id FROM reversals WHERE transaction_id = ${id}))
-     ORDER BY business_at DESC, id DESC LIMIT ${EVENTS_MAX}`;
+  const events = await db.rows<TransactionEvent>`
+    SELECT type, business_at AS at, cause,
+      CASE details->>'declineReason' WHEN 'other' THEN coalesce(
+        (SELECT decline_reason FROM billing_requests WHERE id = resource_id),
+        (SELECT reject_reason FROM refunds WHERE id = resource_id), 'other')
+      ELSE details->>'declineReason' END AS decline_reason,
+      CASE WHEN starts_with(type, 'exception.') THEN resource_id END AS exception_id, details->>'kind' AS kind
+    FROM events
+    -- One array, because OR would make Postgres read all events.
+    WHERE resource_id = ANY(ARRAY(
+      SELECT ${id}::text UNION ALL SELECT id FROM refunds
+      WHERE billing_request_id = ${id} OR return_transaction_id = ${id}
+      UNION ALL SELECT x.id FROM reconciliation_exceptions x LEFT JOIN refunds r ON r.id = x.refund_id
+        WHERE x.billing_request_id = ${transaction.billingRequestId}
+          AND ${id} IN (x.billing_request_id, x.refund_id, r.return_transaction_id)
+      UNION ALL SELECT exception_id FROM reversals WHERE transaction_id = ${id}))
+    ORDER BY business_at DESC, id DESC LIMIT ${EVENTS_MAX}`;
   return { transaction, events: events.toReversed() };
 }

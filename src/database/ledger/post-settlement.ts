@@ -63,8 +63,9 @@ async function postUndone(
   booked?: BookedBy,
   writtenOff?: bigint,
 ): Promise<Payment> {
-  const charge = await trx.row<Omit<Payment, 'amount'>>`SELECT currency, bank_id, merchant_id, owner_id
-     FROM billing_requests WHERE id = ${billingRequestId} AND status = 'successful'`;
+  const charge = await trx.row<Omit<Payment, 'amount'>>`
+    SELECT currency, bank_id, merchant_id, owner_id
+    FROM billing_requests WHERE id = ${billingRequestId} AND status = 'successful'`;
   if (!charge) throw new Error(`${billingRequestId} has not succeeded, so no part of it can be reversed`);
   const paid = { ...charge, amount };
   const what = { resourceId, settledAt: at };
@@ -73,13 +74,12 @@ async function postUndone(
 }
 
 export async function borneByNetwork(trx: Executor, billingRequestId: string): Promise<bigint> {
-  const { amount } = await trx.oneRow<{
-    amount: bigint;
-  }>`SELECT coalesce(sum(CASE p.direction WHEN 'debit' THEN p.amount ELSE -p.amount END), 0)::bigint AS amount
-     FROM (SELECT id FROM reconciliation_exceptions WHERE billing_request_id = ${billingRequestId}
-           UNION ALL SELECT id FROM refunds WHERE billing_request_id = ${billingRequestId}
-           UNION ALL SELECT transaction_id FROM reversals WHERE billing_request_id = ${billingRequestId}) AS of
-       JOIN ledger_entries e ON e.resource_id = of.id
-       JOIN ledger_postings p ON p.entry_id = e.id AND p.account = 'disputed'`;
+  const { amount } = await trx.oneRow<{ amount: bigint }>`
+    SELECT coalesce(sum(CASE p.direction WHEN 'debit' THEN p.amount ELSE -p.amount END), 0)::bigint AS amount
+    FROM (SELECT id FROM reconciliation_exceptions WHERE billing_request_id = ${billingRequestId}
+          UNION ALL SELECT id FROM refunds WHERE billing_request_id = ${billingRequestId}
+          UNION ALL SELECT transaction_id FROM reversals WHERE billing_request_id = ${billingRequestId}) AS of
+      JOIN ledger_entries e ON e.resource_id = of.id
+      JOIN ledger_postings p ON p.entry_id = e.id AND p.account = 'disputed'`;
   return amount;
 }

@@ -42,17 +42,21 @@ async function positionsOf<Counterparty>(
 ): Promise<Position<Counterparty>[]> {
   const found = await customPlan(db).rows<
     Record<'owedToIt' | 'owedByIt', string> & Omit<Position<Counterparty>, 'owedToIt' | 'owedByIt'>
-  >`SELECT party_id, counterparty_id, currency, (SELECT name FROM entities WHERE id = counterparty_id) AS counterparty_name,
-       coalesce(sum(amount) FILTER (WHERE direction = 'credit'), 0)::text AS owed_to_it,
-       coalesce(sum(amount) FILTER (WHERE direction = 'debit'), 0)::text AS owed_by_it
-     FROM (
-       SELECT ${raw(holder, bindings)} AS party_id, ${raw(holderOf('p'))} AS own, ${raw(holderOf('other'))} AS counterparty_id,
-         p.currency::text AS currency, p.direction, least(p.amount, other.amount) AS amount
-       FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id
-         LEFT JOIN ledger_postings other ON other.entry_id = p.entry_id AND other.direction <> p.direction
-       WHERE ${raw(which, bindings)}) AS sides
-     WHERE counterparty_id IS DISTINCT FROM own
-     GROUP BY party_id, counterparty_id, currency ORDER BY party_id, counterparty_id, currency LIMIT ${bindings.atMost}`;
+  >`
+    SELECT party_id, counterparty_id, currency, (SELECT name FROM entities
+    WHERE id = counterparty_id) AS counterparty_name,
+      coalesce(sum(amount) FILTER (WHERE direction = 'credit'), 0)::text AS owed_to_it,
+      coalesce(sum(amount) FILTER (WHERE direction = 'debit'), 0)::text AS owed_by_it
+    FROM (
+      SELECT ${raw(holder, bindings)} AS party_id, ${raw(holderOf('p'))} AS own,
+      ${raw(holderOf('other'))} AS counterparty_id,
+        p.currency::text AS currency, p.direction, least(p.amount, other.amount) AS amount
+      FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id
+        LEFT JOIN ledger_postings other ON other.entry_id = p.entry_id AND other.direction <> p.direction
+      WHERE ${raw(which, bindings)}) AS sides
+    WHERE counterparty_id IS DISTINCT FROM own
+    GROUP BY party_id, counterparty_id, currency ORDER BY party_id, counterparty_id, currency
+    LIMIT ${bindings.atMost}`;
   return found.map(({ owedToIt, owedByIt, ...position }) => ({
     ...position,
     owedToIt: BigInt(owedToIt),
@@ -106,11 +110,10 @@ export async function readNetworkPositions(
     const sums = new Map<string, NetworkPosition>();
     let entries = 0;
     for (let after = FIRST_ID; ;) {
-      const next = await trx.oneRow<{
-        last: string | null;
-        count: number;
-      }>`SELECT max(id)::text AS last, count(*)::int AS count FROM (
-  SELECT id FROM ledger_entries WHERE settlement_day = ${date} AND id > ${after}::bigint ORDER BY id LIMIT ${entriesAtOnce}) AS next`;
+      const next = await trx.oneRow<{ last: string | null; count: number }>`
+        SELECT max(id)::text AS last, count(*)::int AS count FROM (
+        SELECT id FROM ledger_entries WHERE settlement_day = ${date} AND id > ${after}::bigint ORDER BY id
+        LIMIT ${entriesAtOnce}) AS next`;
       const { last } = next;
       if (last === null) break;
       const page = { date, currency, after, last, atMost: atMost + 1 };

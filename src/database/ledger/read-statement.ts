@@ -23,13 +23,11 @@ export interface StatementOf {
 
 /** Statements of a day that may have more lines than the API hashes while a request waits. */
 export async function longStatements(db: Executor, date: string): Promise<StatementOf[]> {
-  const found = await customPlan(db).rows<{
-    partyId: string;
-    role: Party['role'];
-    currency: string;
-  }>`SELECT party.id AS party_id, party.type AS role, b.currency
-     FROM ledger_balances b JOIN entities e ON e.id = b.party_id JOIN entities party ON party.id IN (e.id, e.provider_id)
-     WHERE b.day = ${date} GROUP BY 1, 2, 3 HAVING sum(b.count) > ${raw(HASHED_MAX)} ORDER BY 1, 3`;
+  const found = await customPlan(db).rows<{ partyId: string; role: Party['role']; currency: string }>`
+    SELECT party.id AS party_id, party.type AS role, b.currency
+    FROM ledger_balances b JOIN entities e ON e.id = b.party_id
+    JOIN entities party ON party.id IN (e.id, e.provider_id)
+    WHERE b.day = ${date} GROUP BY 1, 2, 3 HAVING sum(b.count) > ${raw(HASHED_MAX)} ORDER BY 1, 3`;
   return found.map(({ partyId: entityId, role, currency }) => ({
     party: { entityId, role },
     date,
@@ -75,10 +73,13 @@ export interface Finality {
  * time too, since a new merchant may start at it.
  */
 export function readFinality(db: Executor, date: string, party: Party | null): Promise<Finality> {
-  return db.oneRow<Finality>`SELECT NOT may_settle_before(${raw(END_OF_DAY, { date, timeZone: db.timeZone })}, ${party?.role === 'merchant' ? party.entityId : null}) AND NOT EXISTS (
-         SELECT FROM ledger_periods r WHERE r.month <= of_day.month AND r.state = 'reopened') AS final,
-       coalesce(p.reopenings, 0) AS edition
-     FROM (SELECT date_trunc('month', ${date}::date)::date AS month) AS of_day LEFT JOIN ledger_periods p USING (month)`;
+  return db.oneRow<Finality>`
+    SELECT NOT may_settle_before(${raw(END_OF_DAY, { date, timeZone: db.timeZone })},
+      ${party?.role === 'merchant' ? party.entityId : null}) AND NOT EXISTS (
+        SELECT FROM ledger_periods r WHERE r.month <= of_day.month AND r.state = 'reopened') AS final,
+      coalesce(p.reopenings, 0) AS edition
+    FROM (SELECT date_trunc('month', ${date}::date)::date AS month) AS of_day LEFT JOIN ledger_periods p
+    USING (month)`;
 }
 
 /** @param party for whom; null for the network */
@@ -112,21 +113,18 @@ export async function hasSettledIn(
 
 export async function readTotals(db: Executor, of: StatementOf): Promise<StatementTotals> {
   const { party, date, currency } = of;
-  const found = await customPlan(db).rows<{
-    what: string;
-    count: number;
-    amount: string;
-    balance: string;
-  }>`SELECT CASE WHEN day < ${date}::date THEN 'before' ELSE CASE kind || ' of ' || account
-         WHEN 'charge of in_transit' THEN 'credits'
-         WHEN 'reversal of payee_bank' THEN 'creditsReversed'
-         WHEN 'write_off of customer_bank' THEN 'writeOffs'
-         WHEN 'refund_return of ' || account THEN 'refundReturns'
-         ELSE kind || 's' END END AS what,
-       sum(count)::int AS count, sum(debits + credits)::text AS amount, sum(balance)::text AS balance
-     FROM ledger_balances
-     WHERE party_id = ANY(${raw(POSTED_TO[party.role], { partyId: party.entityId })}) AND currency = ${currency} AND account <> 'disputed'
-       AND (day < ${date} OR (day = ${date} AND kind <> 'credit')) GROUP BY 1`;
+  const found = await customPlan(db).rows<{ what: string; count: number; amount: string; balance: string }>`
+    SELECT CASE WHEN day < ${date}::date THEN 'before' ELSE CASE kind || ' of ' || account
+        WHEN 'charge of in_transit' THEN 'credits'
+        WHEN 'reversal of payee_bank' THEN 'creditsReversed'
+        WHEN 'write_off of customer_bank' THEN 'writeOffs'
+        WHEN 'refund_return of ' || account THEN 'refundReturns'
+        ELSE kind || 's' END END AS what,
+      sum(count)::int AS count, sum(debits + credits)::text AS amount, sum(balance)::text AS balance
+    FROM ledger_balances
+    WHERE party_id = ANY(${raw(POSTED_TO[party.role], { partyId: party.entityId })})
+      AND currency = ${currency} AND account <> 'disputed'
+      AND (day < ${date} OR (day = ${date} AND kind <> 'credit')) GROUP BY 1`;
   const named = new Map(found.map((one) => [one.what, one]));
   const moved = MOVEMENTS.map((name) => {
     const { count = 0, amount = 0 } = named.get(name) ?? {};
@@ -144,11 +142,11 @@ async function openExceptions(
   db: Executor,
   { party: { entityId, role }, date, currency }: StatementOf,
 ): Promise<number> {
-  const { count } = await customPlan(db).oneRow<{
-    count: number;
-  }>`SELECT count(*)::int AS count FROM reconciliation_exceptions
-     WHERE (${raw(SIDES[role].join(' OR '), { entityId })}) AND currency = ${currency} AND opened_at < ${raw(END_OF_DAY, { date, timeZone: db.timeZone })}
-       AND (resolved_at IS NULL OR resolved_at >= ${raw(END_OF_DAY, { date, timeZone: db.timeZone })})`;
+  const { count } = await customPlan(db).oneRow<{ count: number }>`
+    SELECT count(*)::int AS count FROM reconciliation_exceptions
+    WHERE (${raw(SIDES[role].join(' OR '), { entityId })}) AND currency = ${currency}
+      AND opened_at < ${raw(END_OF_DAY, { date, timeZone: db.timeZone })}
+      AND (resolved_at IS NULL OR resolved_at >= ${raw(END_OF_DAY, { date, timeZone: db.timeZone })})`;
   return count;
 }
 
@@ -208,8 +206,10 @@ export async function* readLines(
 /** Parties with lines that day. A provider may have many merchants, few of which move. */
 async function postedTo(db: Executor, { party, date, currency }: StatementOf): Promise<string[]> {
   if (party.role !== 'provider') return [party.entityId];
-  const found = await customPlan(db).rows<{ partyId: string }>`SELECT DISTINCT party_id FROM ledger_balances
-     WHERE party_id = ANY(${raw(POSTED_TO.provider, { partyId: party.entityId })}) AND day = ${date} AND currency = ${currency} ORDER BY 1`;
+  const found = await customPlan(db).rows<{ partyId: string }>`
+    SELECT DISTINCT party_id FROM ledger_balances
+    WHERE party_id = ANY(${raw(POSTED_TO.provider, { partyId: party.entityId })}) AND day = ${date}
+      AND currency = ${currency} ORDER BY 1`;
   return found.map(({ partyId }) => partyId);
 }
 
@@ -236,10 +236,10 @@ export async function readDigest(
   { party, date, currency }: StatementOf,
   edition: number,
 ): Promise<string | undefined> {
-  const found = await db.row<{
-    sha256: string;
-  }>`SELECT sha256 FROM statement_digests WHERE party_id = ${party.entityId} AND day = ${date} AND currency = ${currency}
-       AND reopenings = ${edition}`;
+  const found = await db.row<{ sha256: string }>`
+    SELECT sha256 FROM statement_digests WHERE party_id = ${party.entityId} AND day = ${date}
+      AND currency = ${currency}
+    AND reopenings = ${edition}`;
   return found?.sha256;
 }
 
@@ -253,6 +253,7 @@ export async function keepDigest(
   edition: number,
   sha256: string,
 ): Promise<void> {
-  await db.rows`INSERT INTO statement_digests (party_id, day, currency, reopenings, sha256)
-     VALUES (${party.entityId}, ${date}, ${currency}, ${edition}, ${sha256}) ON CONFLICT DO NOTHING`;
+  await db.rows`
+    INSERT INTO statement_digests (party_id, day, currency, reopenings, sha256)
+    VALUES (${party.entityId}, ${date}, ${currency}, ${edition}, ${sha256}) ON CONFLICT DO NOTHING`;
 }

@@ -32,8 +32,8 @@ export async function readDailyTotals(
   { from, to, timeZone }: { from: string; to: string; timeZone: string },
 ): Promise<DailyTotal[]> {
   const parties = POSTED_TO[role];
-  const found = await customPlan(db).rows<
-    Omit<DailyTotal, 'amount'> & { amount: string }
-  >`${raw(moved(parties), { from, to, partyId })} UNION ALL ${raw(declined(role === 'bank' ? 'bank_id' : 'merchant_id', parties), { timeZone, reasons: KINDS_OF_REASON, from, to, partyId })}`;
+  const found = await customPlan(db).rows<Omit<DailyTotal, 'amount'> & { amount: string }>`
+    ${raw(moved(parties), { from, to, partyId })}
+    UNION ALL ${raw(declined(role === 'bank' ? 'bank_id' : 'merchant_id', parties), { timeZone, reasons: KINDS_OF_REASON, from, to, partyId })}`;
   return found.map((line) => ({ ...line, amount: BigInt(line.amount) }) as DailyTotal);
 }

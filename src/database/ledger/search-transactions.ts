@@ -146,14 +146,13 @@ async function paymentsNoting(db: Executor, { entityId, role }: Party, search: s
   // People write an order's number as `4711`, `#4711` or `order 4711`.
   const number = search.split(/[\s#]+/).at(-1) ?? '';
   const values = { search, ...(/\d/.test(number) && { number, marked: `#${number}` }) };
-  const { owner } = await db.oneRow<{
-    owner: string;
-  }>`SELECT coalesce(provider_id, id) AS owner FROM entities WHERE id = ${entityId}`;
-  const found = await customPlan(db).rows<{
-    id: string;
-  }>`SELECT id FROM transactions WHERE ${raw(OWN[role], { entityId })} AND metadata <> '{}'
-       AND metadata_hashes(coalesce(provider_id, merchant_id), metadata) && metadata_hashes(${owner}, ${JSON.stringify(values)}::jsonb)
-     LIMIT ${NAMED_MAX + 1}`;
+  const { owner } = await db.oneRow<{ owner: string }>`
+    SELECT coalesce(provider_id, id) AS owner FROM entities WHERE id = ${entityId}`;
+  const found = await customPlan(db).rows<{ id: string }>`
+    SELECT id FROM transactions WHERE ${raw(OWN[role], { entityId })} AND metadata <> '{}'
+      AND metadata_hashes(coalesce(provider_id, merchant_id), metadata) && metadata_hashes(${owner},
+      ${JSON.stringify(values)}::jsonb)
+    LIMIT ${NAMED_MAX + 1}`;
   return found.length > NAMED_MAX ? [] : found.map(({ id }) => id);
 }
 
@@ -331,13 +330,15 @@ async function pageOf(
   );
   const read = await customPlan(db).rows<
     FoundTransaction & { id: string; micros: string; found: number; bytes: unknown }
-  >`SELECT * FROM (
-       SELECT ${raw(RECORD_COLUMNS)}, ${raw(namesFor(party), bindings)}, sign, moved, id, ${raw(MICROS)} AS micros,
-         count(*) OVER ()::int AS found,
-         sum(octet_length(metadata::text)) OVER (${raw(inOrder('moment'))}) AS bytes
-       FROM (SELECT DISTINCT ON (moment, id) * FROM (${raw(found.join(' UNION ALL '), bindings)}) AS found
-             ${raw(inOrder('moment'))} LIMIT ${bindings.most}) AS page) AS page
-     WHERE bytes <= ${raw(PAGE_BYTES)} ORDER BY micros::bigint DESC, id DESC`;
+  >`
+    SELECT * FROM (
+      SELECT ${raw(RECORD_COLUMNS)}, ${raw(namesFor(party), bindings)}, sign, moved, id,
+      ${raw(MICROS)} AS micros,
+        count(*) OVER ()::int AS found,
+        sum(octet_length(metadata::text)) OVER (${raw(inOrder('moment'))}) AS bytes
+      FROM (SELECT DISTINCT ON (moment, id) * FROM (${raw(found.join(' UNION ALL '), bindings)}) AS found
+            ${raw(inOrder('moment'))} LIMIT ${bindings.most}) AS page) AS page
+    WHERE bytes <= ${raw(PAGE_BYTES)} ORDER BY micros::bigint DESC, id DESC`;
   const isFull = read.length > 0 && (read[0]?.found ?? 0) > Math.min(read.length, most);
   const looked = parts.filter(isLooked);
   // A part that found enough may have looked less far than a part that found less.
@@ -367,8 +368,8 @@ async function lookedUntil(
   const ends = parts.map(
     (part) => `(${rowsOf(part, place, `${part.by} AS moment`)} OFFSET :lookedThrough::int - 1 LIMIT 1)`,
   );
-  const { micros } = await customPlan(db).oneRow<{
-    micros: string | null;
-  }>`SELECT max(${raw(MICROS)}::bigint)::text AS micros FROM (${raw(ends.join(' UNION ALL '), bindings)}) AS ends`;
+  const { micros } = await customPlan(db).oneRow<{ micros: string | null }>`
+    SELECT max(${raw(MICROS)}::bigint)::text AS micros
+    FROM (${raw(ends.join(' UNION ALL '), bindings)}) AS ends`;
   return micros === null ? undefined : BigInt(micros);
 }

@@ -56,12 +56,14 @@ export async function totalTransactions(
        FROM transactions WHERE ${allOf(...where)}`,
   );
   // By three columns Postgres expects too many groups, and sorts all rows on disk.
-  const found = await customPlan(db).rows<
-    TransactionTotal & { looked: number }
-  >`SELECT split_part(kind, ' ', 1) AS currency, split_part(kind, ' ', 2) AS type, split_part(kind, ' ', 3) AS status,
-       count(*)::int AS looked, (count(*) FILTER (WHERE matches))::int AS count,
-       (sum(amount) FILTER (WHERE matches))::bigint AS amount, (sum(moved) FILTER (WHERE matches))::bigint AS moved
-     FROM (${raw(parts.join(' UNION ALL '), { ...bound(party, filter, text?.bindings), most: most + 1 })} LIMIT ${most + 1}) AS found GROUP BY kind ORDER BY 1, 2, 3`;
+  const found = await customPlan(db).rows<TransactionTotal & { looked: number }>`
+    SELECT split_part(kind, ' ', 1) AS currency, split_part(kind, ' ', 2) AS type, split_part(kind, ' ',
+      3) AS status,
+      count(*)::int AS looked, (count(*) FILTER (WHERE matches))::int AS count,
+      (sum(amount) FILTER (WHERE matches))::bigint AS amount,
+      (sum(moved) FILTER (WHERE matches))::bigint AS moved
+    FROM (${raw(parts.join(' UNION ALL '), { ...bound(party, filter, text?.bindings), most: most + 1 })}
+    LIMIT ${most + 1}) AS found GROUP BY kind ORDER BY 1, 2, 3`;
   return {
     totals: found.filter(({ count }) => count > 0),
     more: found.reduce((sum, { looked }) => sum + looked, 0) > most,

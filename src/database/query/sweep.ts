@@ -22,7 +22,9 @@ export async function sweep(
   which: string,
   bindings: Record<string, unknown> = {},
 ): Promise<boolean> {
-  const deleted = await db.rows`DELETE FROM ${raw(table)} WHERE (${raw(key)}) IN (
-       SELECT ${raw(key)} FROM ${raw(table)} WHERE ${raw(which, bindings)} LIMIT ${raw(SWEEP)} FOR UPDATE SKIP LOCKED) RETURNING true`;
+  const deleted = await db.rows`
+    DELETE FROM ${raw(table)} WHERE (${raw(key)}) IN (
+    SELECT ${raw(key)} FROM ${raw(table)} WHERE ${raw(which, bindings)} LIMIT ${raw(SWEEP)}
+    FOR UPDATE SKIP LOCKED) RETURNING true`;
   return deleted.length === SWEEP;
 }

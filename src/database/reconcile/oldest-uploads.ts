@@ -9,9 +9,12 @@ export interface OldestUpload {
 
 /** Reads a row of each kind by an index: ids are in the order of time. */
 export async function oldestUploads(db: Executor): Promise<OldestUpload[]> {
-  return db.rows<OldestUpload>`SELECT kind, coalesce(extract(epoch FROM clock_timestamp() - since), 0)::float8 AS oldest_age_s FROM (VALUES
-       ('customer-migrations',
-        (SELECT created_at FROM customer_batches WHERE status = 'processing' ORDER BY id LIMIT 1)),
-       ('bank-statements',
-        (SELECT recorded_at FROM bank_statements WHERE status = 'processing' ORDER BY id LIMIT 1))) AS oldest (kind, since)`;
+  return db.rows<OldestUpload>`
+    SELECT kind, coalesce(extract(epoch FROM clock_timestamp() - since), 0)::float8 AS oldest_age_s
+    FROM (VALUES
+    ('customer-migrations',
+     (SELECT created_at FROM customer_batches WHERE status = 'processing' ORDER BY id LIMIT 1)),
+    ('bank-statements',
+     (SELECT recorded_at FROM bank_statements WHERE status = 'processing' ORDER BY id
+     LIMIT 1))) AS oldest (kind, since)`;
 }

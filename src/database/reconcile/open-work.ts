@@ -186,10 +186,12 @@ function waiting(
   bindings: Record<string, unknown>,
 ): Promise<Work[]> {
   // A plan for an empty outbox may read all of a full one for each row.
-  return customPlan(db).rows<Work>`SELECT kind, key, workflow_id, status, merchant_id, bank_id,
-       ${raw(since, bindings)} AS since, clock_timestamp() AS now
-     FROM (${raw(openRows(kind))}) AS open
-     WHERE NOT EXISTS (SELECT FROM outbox o WHERE o.kind = 'start' AND o.workflow_id = open.workflow_id) AND ${raw(which, bindings)}`;
+  return customPlan(db).rows<Work>`
+    SELECT kind, key, workflow_id, status, merchant_id, bank_id,
+      ${raw(since, bindings)} AS since, clock_timestamp() AS now
+    FROM (${raw(openRows(kind))}) AS open
+    WHERE NOT EXISTS (SELECT FROM outbox o WHERE o.kind = 'start' AND o.workflow_id = open.workflow_id)
+      AND ${raw(which, bindings)}`;
 }
 
 const LATE = `due_at <= ${FURTHEST} AND late_since <= now() - :afterS * interval '1 second'`;
@@ -214,10 +216,11 @@ export async function overdueBacklog(db: Executor, afterS: number): Promise<Over
   return Promise.all(
     COUNTED_KINDS.map(async (kind) => ({
       kind,
-      ...(await db.oneRow<
-        Omit<Overdue, 'kind'>
-      >`SELECT count(*)::int AS count, coalesce(extract(epoch FROM now() - min(late_since)), 0)::float8 AS oldest_age_s
-         FROM (SELECT late_since FROM (${raw(openRows(kind))}) AS open WHERE ${raw(LATE, { afterS })} LIMIT ${raw(COUNTED_MAX)}) AS counted`),
+      ...(await db.oneRow<Omit<Overdue, 'kind'>>`
+    SELECT count(*)::int AS count, coalesce(extract(epoch
+    FROM now() - min(late_since)), 0)::float8 AS oldest_age_s
+    FROM (SELECT late_since FROM (${raw(openRows(kind))}) AS open WHERE ${raw(LATE, { afterS })}
+    LIMIT ${raw(COUNTED_MAX)}) AS counted`),
     })),
   );
 }
@@ -275,9 +278,8 @@ export async function restartWork(db: Executor, work: Work[], rank: OutboxRank =
 
 /** Counts all restarts in the outbox: a waiting command watches the number fall. */
 export async function restartsWaiting(db: Executor): Promise<number> {
-  const { count } = await db.oneRow<{
-    count: number;
-  }>`SELECT count(*)::int AS count FROM outbox WHERE kind = 'start' AND start->>'again' = 'foundOverdue'`;
+  const { count } = await db.oneRow<{ count: number }>`
+    SELECT count(*)::int AS count FROM outbox WHERE kind = 'start' AND start->>'again' = 'foundOverdue'`;
   return count;
 }
 
@@ -302,9 +304,10 @@ async function titlesOf(db: Executor, workflowIds: string[]): Promise<Map<string
     [...groupBy(workflowIds, namedBy)].map(async ([named, ids]) => {
       const { table, facts, title } = OWN.get(named) ?? BATCH;
       const rowIds = OWN.has(named) ? ids.map((id) => id.split('/')[1]) : ids;
-      const found = await db.rows<{ workflowId: string }>`SELECT w.id AS workflow_id, ${raw(facts)}
-         FROM unnest(${ids}::text[], ${rowIds}::text[]) AS w (id, row_id)
-           JOIN ${raw(table)} r ON r.id = w.row_id AND r.id = ANY(${rowIds})`;
+      const found = await db.rows<{ workflowId: string }>`
+        SELECT w.id AS workflow_id, ${raw(facts)}
+        FROM unnest(${ids}::text[], ${rowIds}::text[]) AS w (id, row_id)
+          JOIN ${raw(table)} r ON r.id = w.row_id AND r.id = ANY(${rowIds})`;
       return found.map((one) => [one.workflowId, title(one as never)] as const);
     }),
   );

@@ -43,8 +43,9 @@ async function announcePage(
   ids: string[],
   workflowId: string | undefined,
 ): Promise<void> {
-  const counted =
-    await trx.rows<ExceptionRecord>`UPDATE reconciliation_exceptions x SET told = x.told + 1 WHERE x.id = ANY(${ids}) RETURNING ${raw(EXCEPTION_COLUMNS)}`;
+  const counted = await trx.rows<ExceptionRecord>`
+    UPDATE reconciliation_exceptions x SET told = x.told + 1 WHERE x.id = ANY(${ids})
+    RETURNING ${raw(EXCEPTION_COLUMNS)}`;
   const perSide = counted
     .toSorted((one, other) => (one.exceptionId < other.exceptionId ? -1 : 1))
     .flatMap((exception) => sidesOf(exception).map((entityId) => ({ entityId, exception })));

@@ -31,17 +31,16 @@ export async function endExceptions(
   finding: Finding,
   { undoes, letOff }: Effect = { undoes: false, letOff: 0n },
 ): Promise<{ at: Date }[]> {
-  const ended = await trx.rows<{
-    id: string;
-    kind: ExceptionKind;
-    sequence: number;
-    at: Date;
-  }>`UPDATE reconciliation_exceptions SET state = 'resolved', resolution = ${finding.resolution}, sequence = sequence + 1,
-       resolved_at = settling_now(coalesce(merchant_id, payee_bank_id, bank_id)), undoes = ${undoes}, let_off = ${letOff.toString()},
-       reversal_bank_transaction_id = ${finding.bankTransactionId},
-       bank_note = CASE ${cause} WHEN 'bank' THEN ${note} ELSE bank_note END,
-       operator_note = CASE ${cause} WHEN 'operator' THEN coalesce(${note}, operator_note) ELSE operator_note END
-     WHERE id = ANY(${exceptionIds}) AND state <> 'resolved' RETURNING id, kind, sequence, resolved_at AS at`;
+  const ended = await trx.rows<{ id: string; kind: ExceptionKind; sequence: number; at: Date }>`
+    UPDATE reconciliation_exceptions SET state = 'resolved', resolution = ${finding.resolution},
+      sequence = sequence + 1,
+      resolved_at = settling_now(coalesce(merchant_id, payee_bank_id, bank_id)), undoes = ${undoes},
+      let_off = ${letOff.toString()},
+      reversal_bank_transaction_id = ${finding.bankTransactionId},
+      bank_note = CASE ${cause} WHEN 'bank' THEN ${note} ELSE bank_note END,
+      operator_note = CASE ${cause} WHEN 'operator' THEN coalesce(${note}, operator_note)
+        ELSE operator_note END
+    WHERE id = ANY(${exceptionIds}) AND state <> 'resolved' RETURNING id, kind, sequence, resolved_at AS at`;
   const resolved = ended.map(({ kind, ...one }) => ({ ...one, details: { kind, ...finding } }));
   await announceExceptions(trx, 'exception.resolved', cause, resolved);
   if (!undoes) await tellAgain(trx, exceptionIds);
@@ -60,17 +59,20 @@ const BOOKINGS = `(
  * that no file has; an overdue credit gets an exception of its own.
  */
 async function tellAgain(trx: Executor, exceptionIds: string[]): Promise<void> {
-  await trx.rows`UPDATE expected_bookings e SET told_in = NULL
-     FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
-       LEFT JOIN refunds r ON r.id = x.refund_id, LATERAL ${raw(BOOKINGS)} AS i
-     WHERE x.id = ANY(${exceptionIds}) AND (e.bank_id, e.identified_by, e.identifier) = (i.bank_id, i.identified_by, i.identifier)
-       AND e.told_in IS NOT NULL AND e.matched_by IS NULL
-       AND (x.kind IN ('missing_at_bank', 'amount_differs') AND x.direction = e.direction) IS NOT TRUE`;
-  const overdue = await trx.rows<{
-    billingRequestId: string;
-  }>`SELECT DISTINCT b.id AS billing_request_id FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
-     WHERE x.id = ANY(${exceptionIds}) AND b.credit_overdue AND NOT b.credit_settled AND NOT EXISTS (
-       SELECT FROM reconciliation_exceptions o WHERE o.billing_request_id = b.id AND o.kind = 'credit_undelivered')`;
+  await trx.rows`
+    UPDATE expected_bookings e SET told_in = NULL
+    FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
+      LEFT JOIN refunds r ON r.id = x.refund_id, LATERAL ${raw(BOOKINGS)} AS i
+    WHERE x.id = ANY(${exceptionIds}) AND (e.bank_id, e.identified_by, e.identifier) = (i.bank_id,
+      i.identified_by, i.identifier)
+      AND e.told_in IS NOT NULL AND e.matched_by IS NULL
+      AND (x.kind IN ('missing_at_bank', 'amount_differs') AND x.direction = e.direction) IS NOT TRUE`;
+  const overdue = await trx.rows<{ billingRequestId: string }>`
+    SELECT DISTINCT b.id AS billing_request_id FROM reconciliation_exceptions x
+    JOIN billing_requests b ON b.id = x.billing_request_id
+    WHERE x.id = ANY(${exceptionIds}) AND b.credit_overdue AND NOT b.credit_settled AND NOT EXISTS (
+      SELECT FROM reconciliation_exceptions o
+      WHERE o.billing_request_id = b.id AND o.kind = 'credit_undelivered')`;
   const ids = overdue.map(({ billingRequestId }) => billingRequestId);
   await openUndelivered(trx, ids);
 }
@@ -91,9 +93,10 @@ export async function endExplained(
   },
 ): Promise<void> {
   const { kind, resolution, billingRequestIds, refundId = null } = explained;
-  const found = await trx.rows<{ id: string }>`SELECT id FROM reconciliation_exceptions x
-     WHERE billing_request_id = ANY(${billingRequestIds}) AND refund_id IS NOT DISTINCT FROM ${refundId}
-       AND kind = ${kind} AND ${raw(IS_ALL_SAID)}`;
+  const found = await trx.rows<{ id: string }>`
+    SELECT id FROM reconciliation_exceptions x
+    WHERE billing_request_id = ANY(${billingRequestIds}) AND refund_id IS NOT DISTINCT FROM ${refundId}
+      AND kind = ${kind} AND ${raw(IS_ALL_SAID)}`;
   const ids = found.map(({ id }) => id);
   // Each charge that settles passes here, and hardly any has an exception.
   if (ids.length === 0) return;
@@ -127,7 +130,8 @@ export async function lockChargeOfException(
   trx: Executor,
   of: { exceptionId: string; bankId: string | null },
 ): Promise<void> {
-  await trx.rows`SELECT FROM billing_requests WHERE id = (
-       SELECT billing_request_id FROM reconciliation_exceptions
-       WHERE id = ${of.exceptionId} AND bank_id = coalesce(${of.bankId}, bank_id)) FOR UPDATE`;
+  await trx.rows`
+    SELECT FROM billing_requests WHERE id = (
+    SELECT billing_request_id FROM reconciliation_exceptions
+    WHERE id = ${of.exceptionId} AND bank_id = coalesce(${of.bankId}, bank_id)) FOR UPDATE`;
 }

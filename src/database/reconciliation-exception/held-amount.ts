@@ -31,15 +31,14 @@ export async function unresolvedOfSameAmount(
   merchantId: string,
   billed: { agreementIds: string[]; lookupIds: string[]; amount: bigint; currency: string },
 ): Promise<Map<string, string>> {
-  const unresolved = await trx.rows<{
-    customerId: string;
-    exceptionId: string;
-  }>`SELECT DISTINCT ON (customer_id) customer_id, id AS exception_id
-     FROM reconciliation_exceptions
-     WHERE merchant_id = ${merchantId} AND amount = ${billed.amount} AND currency = ${billed.currency} AND state <> 'resolved'
-       AND customer_id = ANY(ARRAY(
-         SELECT customer_id FROM agreements WHERE id = ANY(${billed.agreementIds})
-         UNION ALL SELECT id FROM customers WHERE lookup_id = ANY(${billed.lookupIds})))
-     ORDER BY customer_id, opened_at DESC, id DESC`;
+  const unresolved = await trx.rows<{ customerId: string; exceptionId: string }>`
+    SELECT DISTINCT ON (customer_id) customer_id, id AS exception_id
+    FROM reconciliation_exceptions
+    WHERE merchant_id = ${merchantId} AND amount = ${billed.amount} AND currency = ${billed.currency}
+      AND state <> 'resolved'
+      AND customer_id = ANY(ARRAY(
+        SELECT customer_id FROM agreements WHERE id = ANY(${billed.agreementIds})
+        UNION ALL SELECT id FROM customers WHERE lookup_id = ANY(${billed.lookupIds})))
+    ORDER BY customer_id, opened_at DESC, id DESC`;
   return new Map(unresolved.map(({ customerId, exceptionId }) => [customerId, exceptionId]));
 }

@@ -163,8 +163,9 @@ export async function operatorsExceptions(
     kind !== undefined && `x.kind = ${literal(kind)}`,
     entityId !== undefined && ':entityId IN (x.bank_id, x.merchant_id, x.provider_id, x.payee_bank_id)',
   );
-  return db.rows`SELECT ${raw(EXCEPTION_COLUMNS)} FROM reconciliation_exceptions x WHERE ${raw(asked, { entityId })}
-     ORDER BY x.recorded_at, x.id LIMIT ${limit}`;
+  return db.rows`
+    SELECT ${raw(EXCEPTION_COLUMNS)} FROM reconciliation_exceptions x WHERE ${raw(asked, { entityId })}
+    ORDER BY x.recorded_at, x.id LIMIT ${limit}`;
 }
 
 interface ExceptionEvent {
@@ -193,8 +194,9 @@ export const UNKNOWN_EXCEPTION = 'There is no such reconciliation exception.';
  */
 export async function readException(db: Executor, exceptionId: string, party?: Party) {
   const own = party ? `(${SIDES[party.role].join(' OR ')})` : 'true';
-  const exception =
-    await db.row<ExceptionRecord>`SELECT ${raw(EXCEPTION_COLUMNS)} FROM reconciliation_exceptions x WHERE x.id = ${exceptionId} AND ${raw(own, party && { entityId: party.entityId })}`;
+  const exception = await db.row<ExceptionRecord>`
+    SELECT ${raw(EXCEPTION_COLUMNS)} FROM reconciliation_exceptions x
+    WHERE x.id = ${exceptionId} AND ${raw(own, party && { entityId: party.entityId })}`;
   if (!exception) throw new Failure('not_found', UNKNOWN_EXCEPTION);
   return { exception, answers: await answersOf(db, exception), events: await eventsOf(db, exceptionId) };
 }
@@ -210,31 +212,35 @@ async function answersOf(
   db: Executor,
   { billingRequestId, refundId }: ExceptionRecord,
 ): Promise<BankAnswer[]> {
-  return db.rows<BankAnswer>`SELECT at, says, bank_transaction_id FROM (
-       SELECT closed_at AS at, created_at AS recorded_at, CASE status WHEN 'successful' THEN 'approved' ELSE 'declined' END AS says,
-         bank_transaction_id
-       FROM billing_requests WHERE id = ${billingRequestId} AND ${refundId}::text IS NULL AND closed_by = 'bank'
-       UNION ALL
-       SELECT closed_at, created_at, CASE status WHEN 'rejected' THEN status ELSE 'completed' END, bank_transaction_id
-       FROM refunds WHERE id = ${refundId} AND status <> 'pending'
-       UNION ALL
-       SELECT a.answered_at, a.recorded_at, a.says, a.bank_transaction_id
-       FROM reconciliation_exceptions x JOIN exception_answers a ON a.exception_id = x.id
-       WHERE x.billing_request_id = ${billingRequestId} AND x.refund_id IS NOT DISTINCT FROM ${refundId}
-       UNION ALL
-       SELECT answered_at, recorded_at, says, bank_transaction_id FROM refused_answers
-       WHERE resource_id = coalesce(${refundId}::text, ${billingRequestId})) AS said
-     ORDER BY at, recorded_at LIMIT ${raw(ANSWERS_SHOWN)}`;
+  return db.rows<BankAnswer>`
+    SELECT at, says, bank_transaction_id FROM (
+      SELECT closed_at AS at, created_at AS recorded_at, CASE status WHEN 'successful' THEN 'approved'
+        ELSE 'declined' END AS says,
+        bank_transaction_id
+      FROM billing_requests WHERE id = ${billingRequestId} AND ${refundId}::text IS NULL
+        AND closed_by = 'bank'
+      UNION ALL
+      SELECT closed_at, created_at, CASE status WHEN 'rejected' THEN status
+        ELSE 'completed' END, bank_transaction_id
+      FROM refunds WHERE id = ${refundId} AND status <> 'pending'
+      UNION ALL
+      SELECT a.answered_at, a.recorded_at, a.says, a.bank_transaction_id
+      FROM reconciliation_exceptions x JOIN exception_answers a ON a.exception_id = x.id
+      WHERE x.billing_request_id = ${billingRequestId} AND x.refund_id IS NOT DISTINCT FROM ${refundId}
+      UNION ALL
+      SELECT answered_at, recorded_at, says, bank_transaction_id FROM refused_answers
+      WHERE resource_id = coalesce(${refundId}::text, ${billingRequestId})) AS said
+    ORDER BY at, recorded_at LIMIT ${raw(ANSWERS_SHOWN)}`;
 }
 
 /** Events shown: the latest, if an exception has more. */
 const EVENTS_MAX = 100;
 
 async function eventsOf(db: Executor, exceptionId: string): Promise<ExceptionEvent[]> {
-  const latest =
-    await db.rows<ExceptionEvent>`SELECT type, business_at AS at, cause, details->>'kind' AS kind,
-       CASE type WHEN 'exception.resolved' THEN details->>'bankTransactionId' END AS reversal_id FROM events
-     WHERE resource_id = ${exceptionId} ORDER BY sequence DESC LIMIT ${raw(EVENTS_MAX)}`;
+  const latest = await db.rows<ExceptionEvent>`
+    SELECT type, business_at AS at, cause, details->>'kind' AS kind,
+      CASE type WHEN 'exception.resolved' THEN details->>'bankTransactionId' END AS reversal_id FROM events
+    WHERE resource_id = ${exceptionId} ORDER BY sequence DESC LIMIT ${raw(EVENTS_MAX)}`;
   return latest.toReversed();
 }
 
@@ -254,12 +260,14 @@ const COUNTED_MAX = 10_000;
 
 /** The oldest unresolved exceptions, counted by kind. */
 export async function unresolvedExceptions(db: Executor): Promise<Backlog[]> {
-  return db.rows<Backlog>`SELECT k.kind, counted.*
-     FROM unnest(${EXCEPTION_KINDS}::text[]) AS k (kind) CROSS JOIN LATERAL (
-       SELECT count(*)::int AS count, count(*) = ${COUNTED_MAX} AS is_minimum,
-         count(*) FILTER (WHERE state = 'investigating')::int AS investigating,
-         extract(epoch FROM clock_timestamp() - min(recorded_at))::float8 AS oldest_age_s
-       FROM (SELECT state, recorded_at FROM reconciliation_exceptions WHERE kind = k.kind AND state <> 'resolved'
-             ORDER BY recorded_at, id LIMIT ${COUNTED_MAX}) AS oldest) AS counted
-     WHERE counted.count > 0 ORDER BY k.kind`;
+  return db.rows<Backlog>`
+    SELECT k.kind, counted.*
+    FROM unnest(${EXCEPTION_KINDS}::text[]) AS k (kind) CROSS JOIN LATERAL (
+      SELECT count(*)::int AS count, count(*) = ${COUNTED_MAX} AS is_minimum,
+        count(*) FILTER (WHERE state = 'investigating')::int AS investigating,
+        extract(epoch FROM clock_timestamp() - min(recorded_at))::float8 AS oldest_age_s
+      FROM (SELECT state, recorded_at FROM reconciliation_exceptions
+      WHERE kind = k.kind AND state <> 'resolved'
+            ORDER BY recorded_at, id LIMIT ${COUNTED_MAX}) AS oldest) AS counted
+    WHERE counted.count > 0 ORDER BY k.kind`;
 }

@@ -85,20 +85,26 @@ async function insertExceptions(
 ): Promise<ChangedException[]> {
   if (exceptions.length === 0) return [];
   const given = recordsOf(exceptions.map(({ booking, ...one }) => ({ ...one, ...booking })));
-  return trx.rows<ChangedException>`INSERT INTO reconciliation_exceptions AS x (id, kind, billing_request_id, refund_id, bank_id, reference, amount,
-       currency, bank_transaction_id, direction, booked_amount, booked_currency, opened_at)
-     SELECT g.id, g.kind, b.id, r.id, g.bank_id, g.reference, coalesce(g.amount, r.amount, b.amount),
-       coalesce(g.currency, b.currency), g.bank_transaction_id, g.direction, g.booked_amount, g.booked_currency,
-       settling_now(coalesce(b.owner_id, g.bank_id))
-     FROM jsonb_to_recordset(${given}::jsonb) AS g (id text, kind text, billing_request_id text, refund_id text,
-         bank_id text, bank_transaction_id text, direction text, amount bigint, currency text, booked_amount bigint,
-         booked_currency text, reference text)
-       LEFT JOIN billing_requests b ON b.id = g.billing_request_id LEFT JOIN refunds r ON r.id = g.refund_id
-     ORDER BY g.id ON CONFLICT DO NOTHING
-     RETURNING x.id, x.sequence, x.opened_at AS at, jsonb_strip_nulls(jsonb_build_object('kind', x.kind,
-       'bankId', x.bank_id, 'billingRequestId', x.billing_request_id, 'refundId', x.refund_id, 'amount', x.amount::text,
-       'currency', x.currency, 'bankTransactionId', x.bank_transaction_id, 'direction', x.direction,
-       'bookedAmount', x.booked_amount::text, 'bookedCurrency', x.booked_currency)) AS details`;
+  return trx.rows<ChangedException>`
+    INSERT INTO reconciliation_exceptions AS x (id, kind, billing_request_id, refund_id, bank_id, reference,
+      amount,
+      currency, bank_transaction_id, direction, booked_amount, booked_currency, opened_at)
+    SELECT g.id, g.kind, b.id, r.id, g.bank_id, g.reference, coalesce(g.amount, r.amount, b.amount),
+      coalesce(g.currency, b.currency), g.bank_transaction_id, g.direction, g.booked_amount,
+      g.booked_currency,
+      settling_now(coalesce(b.owner_id, g.bank_id))
+    FROM jsonb_to_recordset(${given}::jsonb) AS g (id text, kind text, billing_request_id text,
+      refund_id text,
+        bank_id text, bank_transaction_id text, direction text, amount bigint, currency text,
+        booked_amount bigint,
+        booked_currency text, reference text)
+      LEFT JOIN billing_requests b ON b.id = g.billing_request_id LEFT JOIN refunds r ON r.id = g.refund_id
+    ORDER BY g.id ON CONFLICT DO NOTHING
+    RETURNING x.id, x.sequence, x.opened_at AS at, jsonb_strip_nulls(jsonb_build_object('kind', x.kind,
+      'bankId', x.bank_id, 'billingRequestId', x.billing_request_id, 'refundId', x.refund_id, 'amount',
+      x.amount::text,
+      'currency', x.currency, 'bankTransactionId', x.bank_transaction_id, 'direction', x.direction,
+      'bookedAmount', x.booked_amount::text, 'bookedCurrency', x.booked_currency)) AS details`;
 }
 
 /** @returns the exception; undefined if it has this answer already, or too many answers */
@@ -107,15 +113,19 @@ async function addAnswer(
   { kind, billingRequestId, refundId, says, bankTransactionId }: AnswerInDoubt,
   opens: boolean,
 ): Promise<{ id: string; sequence: number; at: Date } | undefined> {
-  const [added] = await trx.rows<{ id: string; sequence: number; at: Date }>`WITH added AS (
-       INSERT INTO exception_answers (exception_id, says, bank_transaction_id, kind, answered_at)
-       SELECT x.id, ${says}, ${bankTransactionId}, ${kind}, business_now(b.owner_id)
-       FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
-       WHERE b.id = ${billingRequestId} AND x.refund_id IS NOT DISTINCT FROM ${refundId} AND x.state <> 'resolved'
-         AND (SELECT count(*) FROM exception_answers a WHERE a.exception_id = x.id) < ${raw(ANSWERS_MAX)}
-       ON CONFLICT DO NOTHING RETURNING exception_id, answered_at)
-     UPDATE reconciliation_exceptions x SET sequence = x.sequence + CASE WHEN ${opens}::boolean THEN 0 ELSE 1 END,
-       bank_transaction_id = CASE WHEN x.direction IS NULL THEN coalesce(x.bank_transaction_id, ${bankTransactionId}) ELSE x.bank_transaction_id END
-     FROM added WHERE x.id = added.exception_id RETURNING x.id, x.sequence, added.answered_at AS at`;
+  const [added] = await trx.rows<{ id: string; sequence: number; at: Date }>`
+    WITH added AS (
+      INSERT INTO exception_answers (exception_id, says, bank_transaction_id, kind, answered_at)
+      SELECT x.id, ${says}, ${bankTransactionId}, ${kind}, business_now(b.owner_id)
+      FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
+      WHERE b.id = ${billingRequestId} AND x.refund_id IS NOT DISTINCT
+      FROM ${refundId} AND x.state <> 'resolved'
+        AND (SELECT count(*) FROM exception_answers a WHERE a.exception_id = x.id) < ${raw(ANSWERS_MAX)}
+      ON CONFLICT DO NOTHING RETURNING exception_id, answered_at)
+    UPDATE reconciliation_exceptions x SET sequence = x.sequence + CASE WHEN ${opens}::boolean THEN 0
+      ELSE 1 END,
+      bank_transaction_id = CASE WHEN x.direction IS NULL THEN coalesce(x.bank_transaction_id,
+      ${bankTransactionId}) ELSE x.bank_transaction_id END
+    FROM added WHERE x.id = added.exception_id RETURNING x.id, x.sequence, added.answered_at AS at`;
   return added;
 }

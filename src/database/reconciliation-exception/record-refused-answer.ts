@@ -31,14 +31,15 @@ export async function noteRefusedAnswer(
   { says, bankTransactionId, why }: Refused,
 ): Promise<void> {
   const { table, owner } = ABOUT[about];
-  const kept = await trx.row<{ sequence: number; at: Date }>`WITH kept AS (
-       INSERT INTO refused_answers (resource_id, says, bank_transaction_id, why, answered_at)
-       SELECT id, ${says}, ${bankTransactionId}, ${why ?? null}, business_now(${raw(owner)}) FROM ${raw(table)}
-       WHERE id = ${resourceId} AND (
-         SELECT count(*) FROM refused_answers WHERE resource_id = ${resourceId}) < ${raw(REFUSED_MAX)}
-       ON CONFLICT DO NOTHING RETURNING resource_id, answered_at)
-     UPDATE ${raw(table)} SET sequence = sequence + 1 FROM kept WHERE id = resource_id
-     RETURNING sequence, answered_at AS at`;
+  const kept = await trx.row<{ sequence: number; at: Date }>`
+    WITH kept AS (
+      INSERT INTO refused_answers (resource_id, says, bank_transaction_id, why, answered_at)
+      SELECT id, ${says}, ${bankTransactionId}, ${why ?? null}, business_now(${raw(owner)}) FROM ${raw(table)}
+      WHERE id = ${resourceId} AND (
+        SELECT count(*) FROM refused_answers WHERE resource_id = ${resourceId}) < ${raw(REFUSED_MAX)}
+      ON CONFLICT DO NOTHING RETURNING resource_id, answered_at)
+    UPDATE ${raw(table)} SET sequence = sequence + 1 FROM kept WHERE id = resource_id
+    RETURNING sequence, answered_at AS at`;
   if (!kept) return;
   const details =
     about === 'exception' ? { answer: says, bankTransactionId, why } : { outcome: says, bankTransactionId };

@@ -37,8 +37,10 @@ export async function recordAuditEvent(
   by: Actor,
   { action, entityId, before, after }: PrivilegedAction,
 ): Promise<void> {
-  await trx.rows`INSERT INTO audit_events (actor, action, entity_id, request_id, own_request_id, reason, before, after)
-     VALUES (${by.actor}, ${action}, ${entityId}, ${by.requestId}, ${by.ownRequestId ?? null}, ${by.reason}, ${before ? JSON.stringify(before) : null}, ${after ? JSON.stringify(after) : null})`;
+  await trx.rows`
+    INSERT INTO audit_events (actor, action, entity_id, request_id, own_request_id, reason, before, after)
+    VALUES (${by.actor}, ${action}, ${entityId}, ${by.requestId}, ${by.ownRequestId ?? null}, ${by.reason},
+      ${before ? JSON.stringify(before) : null}, ${after ? JSON.stringify(after) : null})`;
 }
 
 /**
@@ -74,12 +76,13 @@ export function readAuditEvents(
     0n,
     ({ id }) => id,
     (after) =>
-      customPlan(db)
-        .rows<RecordedAuditEvent>`SELECT id, recorded_at AS at, actor, action, entity_id, request_id,
-           own_request_id, reason, before, after
-         FROM audit_events
-         WHERE id > ${after} AND (${entityId ?? null}::text IS NULL OR entity_id = ${entityId ?? null} OR actor = ${entityId ?? null})
-           AND recorded_at >= coalesce(${since ?? null}::timestamptz, '-infinity')
-         ORDER BY id LIMIT ${raw(PAGE)}`,
+      customPlan(db).rows<RecordedAuditEvent>`
+    SELECT id, recorded_at AS at, actor, action, entity_id, request_id,
+      own_request_id, reason, before, after
+    FROM audit_events
+    WHERE id > ${after} AND (${entityId ?? null}::text IS NULL OR entity_id = ${entityId ?? null}
+      OR actor = ${entityId ?? null})
+      AND recorded_at >= coalesce(${since ?? null}::timestamptz, '-infinity')
+    ORDER BY id LIMIT ${raw(PAGE)}`,
   );
 }

@@ -42,8 +42,9 @@ export const moneyFacts = (row: MoneyRow) => ({
 /** Writes events in the transaction of their transitions, with its id and the API call's. */
 export async function recordEvents(trx: Executor, events: AuditEvent[]): Promise<void> {
   if (events.length === 0) return;
-  await trx.rows`INSERT INTO events (id, resource_id, sequence, type, cause, details, business_at, request_id, commit_id)
-     SELECT e->>'id', e->>'resourceId', (e->>'sequence')::int, e->>'type', e->>'cause',
-       coalesce(e->'details', '{}'), (e->>'at')::timestamptz, ${trx.requestId ?? null}, ${trx.commitId}
-     FROM jsonb_array_elements(${jsonOf(events.map((event) => ({ ...event, id: newId('event') })))}::jsonb) AS e`;
+  await trx.rows`
+    INSERT INTO events (id, resource_id, sequence, type, cause, details, business_at, request_id, commit_id)
+    SELECT e->>'id', e->>'resourceId', (e->>'sequence')::int, e->>'type', e->>'cause',
+      coalesce(e->'details', '{}'), (e->>'at')::timestamptz, ${trx.requestId ?? null}, ${trx.commitId}
+    FROM jsonb_array_elements(${jsonOf(events.map((event) => ({ ...event, id: newId('event') })))}::jsonb) AS e`;
 }

@@ -223,15 +223,18 @@ export async function successRate(db: Executor, of: ForecastOf): Promise<number 
     // No merchant's clock is behind. It keeps what is read of an index to these months.
     `created_at >= (SELECT clock_timestamp()) - interval '3 months'`,
   );
-  const found = await db.row<{ rate: number | null }>`WITH latest AS MATERIALIZED (
-       SELECT schedule_id, billing_n, merchant_id, created_at FROM billing_requests WHERE ${raw(whose, bound(of))}
-       ORDER BY created_at DESC, id DESC LIMIT ${raw(RATE_REACH)}),
-     clocks AS (
-       SELECT id, business_now(id) AS now FROM (SELECT DISTINCT merchant_id AS id FROM latest) AS own)
-     SELECT avg(CASE WHEN status = 'successful' THEN 1 ELSE 0 END)::float8 AS rate
-     FROM (SELECT DISTINCT b.schedule_id, b.n, b.status
-           FROM latest JOIN clocks ON clocks.id = latest.merchant_id
-             JOIN billings b ON b.schedule_id = latest.schedule_id AND b.n = latest.billing_n
-           WHERE latest.created_at >= clocks.now - interval '3 months' AND b.status IN ('successful', 'failed')) AS ended`;
+  const found = await db.row<{ rate: number | null }>`
+    WITH latest AS MATERIALIZED (
+      SELECT schedule_id, billing_n, merchant_id, created_at FROM billing_requests
+      WHERE ${raw(whose, bound(of))}
+      ORDER BY created_at DESC, id DESC LIMIT ${raw(RATE_REACH)}),
+    clocks AS (
+      SELECT id, business_now(id) AS now FROM (SELECT DISTINCT merchant_id AS id FROM latest) AS own)
+    SELECT avg(CASE WHEN status = 'successful' THEN 1 ELSE 0 END)::float8 AS rate
+    FROM (SELECT DISTINCT b.schedule_id, b.n, b.status
+          FROM latest JOIN clocks ON clocks.id = latest.merchant_id
+            JOIN billings b ON b.schedule_id = latest.schedule_id AND b.n = latest.billing_n
+          WHERE latest.created_at >= clocks.now - interval '3 months'
+            AND b.status IN ('successful', 'failed')) AS ended`;
   return found?.rate ?? null;
 }

@@ -66,20 +66,19 @@ export async function readBillingsSeen(
   rules: RecurringRules,
 ): Promise<BillingsSeen> {
   const dueAt = nextBilling(schedule, false, rules)?.dueAt ?? null;
-  const seen = await trx.row<
-    InHandRow & Omit<Billings, 'open'> & { now: Date }
-  >`SELECT business_now(s.merchant_id) AS now,
-       ${raw(STARTS, { starts: rules.catchUpPerDay })},
-       -- A suspension outranks a pause, as it does in the status.
-       (SELECT max(reason) FROM (
-          SELECT reason, from_at, to_at FROM schedule_holds WHERE schedule_id = s.id
-          UNION ALL
-          SELECT 'suspended', from_at, to_at FROM entity_holds
-          WHERE entity_id IN (s.merchant_id, s.bank_id) AND merchant_id = s.merchant_id) AS held
-        WHERE from_at <= ${dueAt} AND (to_at IS NULL OR to_at > ${dueAt})) AS held_for,
-       ${raw(IN_HAND)}
-     FROM schedules s ${raw(JOIN_IN_HAND)}
-     WHERE s.id = ${schedule.id}`;
+  const seen = await trx.row<InHandRow & Omit<Billings, 'open'> & { now: Date }>`
+    SELECT business_now(s.merchant_id) AS now,
+      ${raw(STARTS, { starts: rules.catchUpPerDay })},
+      -- A suspension outranks a pause, as it does in the status.
+      (SELECT max(reason) FROM (
+         SELECT reason, from_at, to_at FROM schedule_holds WHERE schedule_id = s.id
+         UNION ALL
+         SELECT 'suspended', from_at, to_at FROM entity_holds
+         WHERE entity_id IN (s.merchant_id, s.bank_id) AND merchant_id = s.merchant_id) AS held
+       WHERE from_at <= ${dueAt} AND (to_at IS NULL OR to_at > ${dueAt})) AS held_for,
+      ${raw(IN_HAND)}
+    FROM schedules s ${raw(JOIN_IN_HAND)}
+    WHERE s.id = ${schedule.id}`;
   if (!seen) throw new Error(`there is no schedule ${schedule.id}`);
   schedule.now = seen.now;
   return { open: openBilling(seen), starts: seen.starts, heldFor: seen.heldFor };

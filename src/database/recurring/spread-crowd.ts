@@ -25,10 +25,10 @@ export async function placeOf(
   if (!nextDueAt) return 0;
   const [, { last }] = await Promise.all([
     // One transaction at a time: two that cannot see each other's place would choose the same.
-    trx.row`SELECT pg_advisory_xact_lock(hashtextextended('due_moment ' || ${nextDueAt.getTime()}, 0))`,
-    trx.oneRow<{
-      last: number | null;
-    }>`SELECT max(delay_ms) AS last FROM schedules WHERE next_due_at = ${nextDueAt}`,
+    trx.row`
+      SELECT pg_advisory_xact_lock(hashtextextended('due_moment ' || ${nextDueAt.getTime()}, 0))`,
+    trx.oneRow<{ last: number | null }>`
+      SELECT max(delay_ms) AS last FROM schedules WHERE next_due_at = ${nextDueAt}`,
   ]);
   const behind = last === null ? 0 : last + Math.ceil(1000 / dueRate);
   return behind < DELAY_MAX_MS ? behind : Math.floor(Math.random() * DELAY_MAX_MS);

@@ -43,8 +43,9 @@ async function charge(turn: Turn, { n, attempt }: StepNamed<'charge'>): Promise<
   const dueAt = facts.next && new Date(facts.next.dueAt);
   const billing =
     attempt === 1
-      ? trx.rows`INSERT INTO billings (schedule_id, n, due_at, status, attempts, first_attempt_at)
-           VALUES (${id}, ${n}, ${dueAt}, 'pending', 1, ${now})`
+      ? trx.rows`
+    INSERT INTO billings (schedule_id, n, due_at, status, attempts, first_attempt_at)
+    VALUES (${id}, ${n}, ${dueAt}, 'pending', 1, ${now})`
       : moveBilling(turn, n, 'pending', { attempt });
   const charged = openScheduledCharge(trx, rules, agreement, {
     scheduleId: id,
@@ -121,8 +122,9 @@ export async function skipBillings(turn: Turn): Promise<void> {
     if (step.do !== 'skip') return;
     const { n, reason } = step;
     const dueAt = new Date(step.dueAt);
-    await trx.rows`INSERT INTO billings (schedule_id, n, due_at, status, reason, attempts, closed_at)
-       VALUES (${schedule.id}, ${n}, ${dueAt}, 'skipped', ${reason}, 0, ${schedule.now})`;
+    await trx.rows`
+      INSERT INTO billings (schedule_id, n, due_at, status, reason, attempts, closed_at)
+      VALUES (${schedule.id}, ${n}, ${dueAt}, 'skipped', ${reason}, 0, ${schedule.now})`;
     schedule.nextN = n + 1;
     note(turn, 'billing_skipped', { n, dueAt, reason });
     await lookAgain(turn);
@@ -207,10 +209,11 @@ async function moveBilling(
   status: 'pending' | 'retrying' | 'successful' | 'failed',
   to: { attempt?: number; retryAt?: Date; reason?: string | null; closedAt?: Date },
 ): Promise<void> {
-  const moved =
-    await trx.row`UPDATE billings SET status = ${status}, attempts = coalesce(${to.attempt ?? null}, attempts), retry_at = ${to.retryAt ?? null},
-       reason = ${to.reason ?? null}, closed_at = ${to.closedAt ?? null}
-     WHERE schedule_id = ${schedule.id} AND n = ${n} AND status IN ('pending', 'retrying') RETURNING n`;
+  const moved = await trx.row`
+    UPDATE billings SET status = ${status}, attempts = coalesce(${to.attempt ?? null}, attempts),
+      retry_at = ${to.retryAt ?? null},
+      reason = ${to.reason ?? null}, closed_at = ${to.closedAt ?? null}
+    WHERE schedule_id = ${schedule.id} AND n = ${n} AND status IN ('pending', 'retrying') RETURNING n`;
   if (!moved) throw new Error(`billing ${n + 1} of ${schedule.id} cannot become ${status} now`);
 }
 

@@ -102,9 +102,9 @@ async function unreportedEvents(
   reportedUntil: number,
 ): Promise<ScheduleEvent[]> {
   if (sequence <= reportedUntil) return [];
-  const newest =
-    await trx.rows<ScheduleEvent>`SELECT type, cause, details FROM events WHERE resource_id = ${id} AND sequence > ${reportedUntil}
-     ORDER BY sequence DESC LIMIT ${raw(UNREPORTED_MAX)}`;
+  const newest = await trx.rows<ScheduleEvent>`
+    SELECT type, cause, details FROM events WHERE resource_id = ${id} AND sequence > ${reportedUntil}
+    ORDER BY sequence DESC LIMIT ${raw(UNREPORTED_MAX)}`;
   return newest.toReversed();
 }
 
@@ -166,10 +166,14 @@ async function save(
   trx: Transaction,
   schedule: Omit<ScheduleRow, 'waiting'> & { actsAt: Date | null; waiting: boolean },
 ): Promise<void> {
-  await trx.rows`UPDATE schedules SET status = ${schedule.status}, next_n = ${schedule.nextN}, next_due_at = ${schedule.nextDueAt}, noticed_n = ${schedule.noticedN},
-       ran = ${schedule.ran}, failed_in_a_row = ${schedule.failedInARow}, acts_at = ${schedule.actsAt}, waiting = ${schedule.waiting}, sequence = ${schedule.sequence},
-       told = ${schedule.told}, updated_at = CASE WHEN sequence = ${schedule.sequence} THEN updated_at ELSE ${schedule.now} END, delay_ms = ${schedule.delayMs}
-     WHERE id = ${schedule.id}`;
+  await trx.rows`
+    UPDATE schedules SET status = ${schedule.status}, next_n = ${schedule.nextN},
+      next_due_at = ${schedule.nextDueAt}, noticed_n = ${schedule.noticedN},
+      ran = ${schedule.ran}, failed_in_a_row = ${schedule.failedInARow}, acts_at = ${schedule.actsAt},
+      waiting = ${schedule.waiting}, sequence = ${schedule.sequence},
+      told = ${schedule.told}, updated_at = CASE WHEN sequence = ${schedule.sequence} THEN updated_at
+        ELSE ${schedule.now} END, delay_ms = ${schedule.delayMs}
+    WHERE id = ${schedule.id}`;
 }
 
 /**

@@ -79,13 +79,14 @@ export async function initiateRefund(
   const merchant = await merchantFace(trx, merchantId);
   const refundId = newId('refund');
   const expectedBy = addBusinessDays(merchant.now, EXPECTED_WITHIN, charge.country, trx.timeZone);
-  const refund =
-    await trx.oneRow<RefundRecord>`INSERT INTO refunds (id, transaction_id, reference, billing_request_id, merchant_id, customer_id, bank_id,
-       amount, currency, reason, metadata, expected_by, acts_at, created_at)
-     SELECT ${refundId}, ${newId('transaction')}, ${newReference()}, id, merchant_id, customer_id, bank_id, ${amount.toString()}, currency, ${wish.reason ?? null},
-       ${JSON.stringify(wish.metadata ?? {})}::jsonb, ${expectedBy}, ${expectedBy}, ${merchant.now}
-     FROM billing_requests WHERE id = ${charge.id}
-     RETURNING ${raw(REFUND_COLUMNS)}`;
+  const refund = await trx.oneRow<RefundRecord>`
+    INSERT INTO refunds (id, transaction_id, reference, billing_request_id, merchant_id, customer_id, bank_id,
+      amount, currency, reason, metadata, expected_by, acts_at, created_at)
+    SELECT ${refundId}, ${newId('transaction')}, ${newReference()}, id, merchant_id, customer_id, bank_id,
+      ${amount.toString()}, currency, ${wish.reason ?? null},
+      ${JSON.stringify(wish.metadata ?? {})}::jsonb, ${expectedBy}, ${expectedBy}, ${merchant.now}
+    FROM billing_requests WHERE id = ${charge.id}
+    RETURNING ${raw(REFUND_COLUMNS)}`;
   await recordEvents(trx, [
     {
       resourceId: refundId,
@@ -102,14 +103,13 @@ export async function initiateRefund(
 
 /** Locks the charge, so that the next statement sees the changes of earlier holders. */
 async function lockCharge(trx: Executor, merchantId: string, reference: string): Promise<Charge> {
-  const charge =
-    await trx.row<Charge>`SELECT b.id, b.status, b.amount - b.refunded_amount - b.reversed_amount AS untaken, b.currency, c.country
-     FROM billing_requests b JOIN customers c ON c.id = b.customer_id
-     WHERE b.reference = ${reference} AND b.merchant_id = ${merchantId} FOR UPDATE OF b`;
+  const charge = await trx.row<Charge>`
+    SELECT b.id, b.status, b.amount - b.refunded_amount - b.reversed_amount AS untaken, b.currency, c.country
+    FROM billing_requests b JOIN customers c ON c.id = b.customer_id
+    WHERE b.reference = ${reference} AND b.merchant_id = ${merchantId} FOR UPDATE OF b`;
   if (charge) return charge;
-  const other = await trx.row<{
-    type: TransactionType;
-  }>`SELECT type FROM transactions WHERE reference = ${reference} AND merchant_id = ${merchantId}`;
+  const other = await trx.row<{ type: TransactionType }>`
+    SELECT type FROM transactions WHERE reference = ${reference} AND merchant_id = ${merchantId}`;
   if (!other) throw new Failure('not_found', 'There is no charge with this reference.');
   const name = other.type.replace('_', ' ');
   throw new Failure('not_a_charge', `This is the reference of a ${name}: name that of its charge.`);
@@ -127,11 +127,14 @@ async function takePart(trx: Executor, charge: Charge, wished: number | undefine
     throw invalidRequest([{ path: 'amount', message: wish.reason }]);
   }
   const amount = wish ? wish.value.toString() : null;
-  const taken = await trx.row<{ part: bigint }>`WITH charge AS (
-       SELECT b.id, b.amount - b.refunded_amount - b.reversed_amount - ${raw(HELD_OF_CHARGE)} AS rest
-       FROM billing_requests b WHERE b.id = ${charge.id} AND b.status = 'successful')
-     UPDATE billing_requests b SET refunded_amount = b.refunded_amount + coalesce(${amount}::bigint, c.rest) FROM charge c
-     WHERE b.id = c.id AND coalesce(${amount}::bigint, 1) <= c.rest RETURNING coalesce(${amount}::bigint, c.rest) AS part`;
+  const taken = await trx.row<{ part: bigint }>`
+    WITH charge AS (
+      SELECT b.id, b.amount - b.refunded_amount - b.reversed_amount - ${raw(HELD_OF_CHARGE)} AS rest
+      FROM billing_requests b WHERE b.id = ${charge.id} AND b.status = 'successful')
+    UPDATE billing_requests b SET refunded_amount = b.refunded_amount + coalesce(${amount}::bigint, c.rest)
+    FROM charge c
+    WHERE b.id = c.id AND coalesce(${amount}::bigint, 1) <= c.rest
+    RETURNING coalesce(${amount}::bigint, c.rest) AS part`;
   if (taken) return taken.part;
   throw whyNot(charge, wish?.value);
 }
@@ -153,11 +156,9 @@ function whyNot({ status, untaken }: Charge, wished = 1n): Failure {
 
 export async function askForRefund(trx: Executor, refund: RefundRecord, workflowId: string): Promise<void> {
   const merchant = await merchantFace(trx, refund.merchantId);
-  const debit = await trx.oneRow<{
-    lookupId: string;
-    bankTransactionId: string;
-  }>`SELECT lookup_id, bank_transaction_id
-     FROM billing_requests WHERE id = ${refund.billingRequestId}`;
+  const debit = await trx.oneRow<{ lookupId: string; bankTransactionId: string }>`
+    SELECT lookup_id, bank_transaction_id
+    FROM billing_requests WHERE id = ${refund.billingRequestId}`;
   const [deliveryId] = await announce(trx, [
     {
       entityId: refund.bankId,
@@ -183,13 +184,16 @@ export async function askForRefund(trx: Executor, refund: RefundRecord, workflow
       ],
     },
   ]);
-  await trx.row`UPDATE refunds SET bank_delivery_ids = bank_delivery_ids || ${deliveryId}::text WHERE id = ${refund.refundId}`;
+  await trx.row`
+    UPDATE refunds SET bank_delivery_ids = bank_delivery_ids || ${deliveryId}::text
+    WHERE id = ${refund.refundId}`;
 }
 
 /** @throws Failure not_found */
 export async function readRefund(db: Executor, party: Party, refundId: string): Promise<RefundRecord> {
-  const refund =
-    await db.row<RefundRecord>`SELECT ${raw(REFUND_COLUMNS)} FROM refunds WHERE id = ${refundId} AND ${raw(OWN[party.role], { entityId: party.entityId })}`;
+  const refund = await db.row<RefundRecord>`
+    SELECT ${raw(REFUND_COLUMNS)} FROM refunds
+    WHERE id = ${refundId} AND ${raw(OWN[party.role], { entityId: party.entityId })}`;
   if (!refund) throw new Failure('not_found', 'There is no such refund.');
   return refund;
 }

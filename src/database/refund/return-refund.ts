@@ -27,11 +27,11 @@ export async function returnRefund(
   const { exceptionId } = of;
   const transactionId = newId('transaction');
   const returnReference = newReference();
-  const returned = await trx.row<
-    RefundRecord & { at: Date }
-  >`UPDATE refunds SET status = 'returned', returned_at = settling_now(merchant_id), returned_by = ${of.exceptionId},
-       return_transaction_id = ${transactionId}, return_reference = ${returnReference}, sequence = sequence + 1
-     WHERE id = ${of.refundId} AND status = 'completed' RETURNING ${raw(REFUND_COLUMNS)}, returned_at AS at`;
+  const returned = await trx.row<RefundRecord & { at: Date }>`
+    UPDATE refunds SET status = 'returned', returned_at = settling_now(merchant_id),
+      returned_by = ${of.exceptionId},
+      return_transaction_id = ${transactionId}, return_reference = ${returnReference}, sequence = sequence + 1
+    WHERE id = ${of.refundId} AND status = 'completed' RETURNING ${raw(REFUND_COLUMNS)}, returned_at AS at`;
   if (!returned) return;
   const { refundId, sequence, at } = returned;
   const paid = { ...returned, ownerId: returned.merchantId };
@@ -61,7 +61,9 @@ export async function freePart(
   refund: RefundRecord & { at: Date },
 ): Promise<void> {
   const { billingRequestId, amount } = refund;
-  await trx.rows`UPDATE billing_requests SET refunded_amount = refunded_amount - ${amount.toString()} WHERE id = ${billingRequestId}`;
+  await trx.rows`
+    UPDATE billing_requests SET refunded_amount = refunded_amount - ${amount.toString()}
+    WHERE id = ${billingRequestId}`;
   await settleFreedPart(trx, cause, refund);
 }
 

@@ -54,10 +54,9 @@ export async function answerRefund(
   refundId: string,
   answer: RefundAnswer,
 ): Promise<RefundAnswered> {
-  const asked = await trx.row<{
-    billingRequestId: string;
-  }>`SELECT b.id AS billing_request_id FROM refunds r JOIN billing_requests b ON b.id = r.billing_request_id
-     WHERE r.id = ${refundId} AND r.bank_id = ${bankId} FOR UPDATE OF b`;
+  const asked = await trx.row<{ billingRequestId: string }>`
+    SELECT b.id AS billing_request_id FROM refunds r JOIN billing_requests b ON b.id = r.billing_request_id
+    WHERE r.id = ${refundId} AND r.bank_id = ${bankId} FOR UPDATE OF b`;
   if (!asked) throw new Failure('not_found', 'There is no such refund.');
   const ended = await end(trx, refundId, answer);
   if (!ended) return answerRefused(trx, refundId, answer);
@@ -96,18 +95,18 @@ async function end(
   refundId: string,
   { action, bankTransactionId, reason }: RefundAnswer,
 ): Promise<(RefundRecord & { waiting: boolean }) | undefined> {
-  return trx.row<
-    RefundRecord & { waiting: boolean }
-  >`WITH asked AS (SELECT id, bank_id FROM refunds WHERE id = ${refundId} AND status = 'pending' FOR UPDATE),
-     claimed AS (
-       INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
-       SELECT bank_id, ${bankTransactionId}, id FROM asked WHERE ${bankTransactionId}::text IS NOT NULL
-       ON CONFLICT DO NOTHING RETURNING resource_id)
-     UPDATE refunds SET status = ${action}, bank_transaction_id = ${bankTransactionId}, reject_reason = ${reason},
-       acts_at = NULL, closed_at = settling_now(merchant_id), sequence = sequence + 1
-     FROM (SELECT asked.id AS ended_id FROM asked LEFT JOIN claimed ON claimed.resource_id = asked.id
-           WHERE ${bankTransactionId}::text IS NULL OR claimed.resource_id IS NOT NULL) AS ended
-     WHERE id = ended_id RETURNING ${raw(REFUND_COLUMNS)}, waiting`;
+  return trx.row<RefundRecord & { waiting: boolean }>`
+    WITH asked AS (SELECT id, bank_id FROM refunds WHERE id = ${refundId} AND status = 'pending' FOR UPDATE),
+    claimed AS (
+      INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
+      SELECT bank_id, ${bankTransactionId}, id FROM asked WHERE ${bankTransactionId}::text IS NOT NULL
+      ON CONFLICT DO NOTHING RETURNING resource_id)
+    UPDATE refunds SET status = ${action}, bank_transaction_id = ${bankTransactionId},
+      reject_reason = ${reason},
+      acts_at = NULL, closed_at = settling_now(merchant_id), sequence = sequence + 1
+    FROM (SELECT asked.id AS ended_id FROM asked LEFT JOIN claimed ON claimed.resource_id = asked.id
+          WHERE ${bankTransactionId}::text IS NULL OR claimed.resource_id IS NOT NULL) AS ended
+    WHERE id = ended_id RETURNING ${raw(REFUND_COLUMNS)}, waiting`;
 }
 
 async function answerRefused(
@@ -144,20 +143,18 @@ const DAILY_REMINDERS = 10;
  * second of two callers finds nothing to do.
  */
 export async function remindBank(trx: Executor, refundId: string): Promise<void> {
-  const due = await trx.row<{
-    now: Date;
-    reminders: number;
-    country: string;
-  }>`SELECT business_now(r.merchant_id) AS now, r.reminders, c.country
-     FROM refunds r JOIN customers c ON c.id = r.customer_id
-     WHERE r.id = ${refundId} AND r.acts_at <= business_now(r.merchant_id) FOR UPDATE OF r`;
+  const due = await trx.row<{ now: Date; reminders: number; country: string }>`
+    SELECT business_now(r.merchant_id) AS now, r.reminders, c.country
+    FROM refunds r JOIN customers c ON c.id = r.customer_id
+    WHERE r.id = ${refundId} AND r.acts_at <= business_now(r.merchant_id) FOR UPDATE OF r`;
   if (!due) return;
   const gap = due.reminders < DAILY_REMINDERS ? 1 : DAILY_REMINDERS;
   // The refund's workflow runs this, and sees an answer that comes at once.
-  const reminded =
-    await trx.oneRow<RefundRecord>`UPDATE refunds SET overdue = true, reminders = reminders + 1, sequence = sequence + 1, acts_at = ${addBusinessDays(due.now, gap, due.country, trx.timeZone)},
-       waiting = false
-     WHERE id = ${refundId} RETURNING ${raw(REFUND_COLUMNS)}`;
+  const reminded = await trx.oneRow<RefundRecord>`
+    UPDATE refunds SET overdue = true, reminders = reminders + 1, sequence = sequence + 1,
+      acts_at = ${addBusinessDays(due.now, gap, due.country, trx.timeZone)},
+      waiting = false
+    WHERE id = ${refundId} RETURNING ${raw(REFUND_COLUMNS)}`;
   await recordEvents(trx, [
     {
       resourceId: refundId,
@@ -228,8 +225,9 @@ export async function refundState(db: Executor, refundId: string): Promise<Refun
  * (`signalWaiting`). A refund that is due for a reminder is not marked.
  */
 export async function markRefundWaiting(db: Executor, refundId: string): Promise<RefundState> {
-  const sleeps =
-    await db.row<StateRow>`UPDATE refunds SET waiting = true WHERE id = ${refundId} AND acts_at > business_now(merchant_id) RETURNING ${raw(STATE)}`;
+  const sleeps = await db.row<StateRow>`
+    UPDATE refunds SET waiting = true WHERE id = ${refundId} AND acts_at > business_now(merchant_id)
+    RETURNING ${raw(STATE)}`;
   // Read after the UPDATE: a clock that moved before it found no waiting workflow to signal.
   const now = await refundState(db, refundId);
   return sleeps ? { ...stateOf(sleeps), next: now.next ?? stateOf(sleeps).next } : now;

@@ -149,17 +149,18 @@ async function lockException(
   const own = { exceptionId, bankId: by.cause === 'bank' ? by.bankId : null };
   await lockChargeOfException(trx, own);
   // Read once the charge is locked: until then another caller may resolve the exception.
-  const found =
-    await trx.row<ExceptionToResolve>`SELECT x.id AS exception_id, x.kind, x.state, x.resolution, x.bank_id, x.owner,
-       x.billing_request_id, x.refund_id,
-       x.reversal_bank_transaction_id AS reversal_id, ${raw(LETS_OFF)} AS lets_off,
-       (r.status = 'completed') IS TRUE OR EXISTS (
-         SELECT FROM exception_answers a WHERE a.exception_id = x.id AND a.kind = 'conflicting_answer') AS can_be_confirmed,
-       (CASE WHEN x.refund_id IS NULL THEN b.status = 'successful' ELSE r.status = 'completed' END) IS TRUE
-         AND NOT ${raw(IS_OF_ANOTHER)} AS stands_for_it
-     FROM reconciliation_exceptions x LEFT JOIN billing_requests b ON b.id = x.billing_request_id
-       LEFT JOIN refunds r ON r.id = x.refund_id
-     WHERE x.id = ${own.exceptionId} AND x.bank_id = coalesce(${own.bankId}, x.bank_id) FOR UPDATE OF x`;
+  const found = await trx.row<ExceptionToResolve>`
+    SELECT x.id AS exception_id, x.kind, x.state, x.resolution, x.bank_id, x.owner,
+      x.billing_request_id, x.refund_id,
+      x.reversal_bank_transaction_id AS reversal_id, ${raw(LETS_OFF)} AS lets_off,
+      (r.status = 'completed') IS TRUE OR EXISTS (
+        SELECT FROM exception_answers a WHERE a.exception_id = x.id
+          AND a.kind = 'conflicting_answer') AS can_be_confirmed,
+      (CASE WHEN x.refund_id IS NULL THEN b.status = 'successful' ELSE r.status = 'completed' END) IS TRUE
+        AND NOT ${raw(IS_OF_ANOTHER)} AS stands_for_it
+    FROM reconciliation_exceptions x LEFT JOIN billing_requests b ON b.id = x.billing_request_id
+      LEFT JOIN refunds r ON r.id = x.refund_id
+    WHERE x.id = ${own.exceptionId} AND x.bank_id = coalesce(${own.bankId}, x.bank_id) FOR UPDATE OF x`;
   if (!found) throw new Failure('not_found', UNKNOWN_EXCEPTION);
   return found;
 }
@@ -220,13 +221,11 @@ export async function takeAsOperator(trx: Transaction, by: Actor, exceptionId: s
   const { state, bankId } = before;
   if (state === 'resolved') throw new Failure('already_resolved', 'The exception is resolved already.');
   if (before.owner === owner) return;
-  const taken = await trx.rows<{
-    sequence: number;
-    at: Date;
-  }>`UPDATE reconciliation_exceptions SET state = 'investigating', owner = ${owner}, sequence = sequence + 1,
-       operator_note = coalesce(${note}, operator_note)
-     WHERE id = ${exceptionId}
-     RETURNING sequence, business_now(coalesce(merchant_id, payee_bank_id, bank_id)) AS at`;
+  const taken = await trx.rows<{ sequence: number; at: Date }>`
+    UPDATE reconciliation_exceptions SET state = 'investigating', owner = ${owner}, sequence = sequence + 1,
+      operator_note = coalesce(${note}, operator_note)
+    WHERE id = ${exceptionId}
+    RETURNING sequence, business_now(coalesce(merchant_id, payee_bank_id, bank_id)) AS at`;
   const event = { resourceId: exceptionId, type: 'exception.investigating', cause: 'operator' } as const;
   await recordEvents(
     trx,

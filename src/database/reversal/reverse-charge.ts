@@ -73,23 +73,28 @@ async function takeRest(
   trx: Executor,
   reversal: OfCharge & { transactionId: string; reversalReference: string },
 ): Promise<Reversed | undefined> {
-  return trx.row<Reversed>`WITH charge AS (
-       UPDATE billing_requests b SET reversed_amount = b.amount - b.refunded_amount, sequence = b.sequence + 1
-       FROM (SELECT id, amount - refunded_amount - reversed_amount AS rest
-             FROM billing_requests WHERE id = ${reversal.billingRequestId}) AS c
-       WHERE b.id = c.id AND c.rest > 0 RETURNING b.*, c.rest, settling_now(b.owner_id) AS at),
-     reversal AS (
-       INSERT INTO reversals (transaction_id, reference, exception_id, refund_id, billing_request_id, merchant_id,
-         provider_id, customer_id, bank_id, payee_customer_id, payee_bank_id, amount, currency, bank_transaction_id,
-         created_at, metadata)
-       SELECT ${reversal.transactionId}, ${reversal.reversalReference}, x.id, ${reversal.refundId}, b.id, b.merchant_id, b.provider_id, b.customer_id,
-         b.bank_id, b.payee_customer_id, b.payee_bank_id, b.rest, b.currency, x.reversal_bank_transaction_id, b.at, b.metadata
-       FROM charge b JOIN reconciliation_exceptions x ON x.id = ${reversal.exceptionId}
-       RETURNING amount, created_at, bank_transaction_id)
-     SELECT v.amount, b.currency, b.reference, b.owner_id, b.merchant_id, b.metadata,
-       b.bank_id, b.sequence, v.created_at AS at, v.bank_transaction_id,
-       (SELECT count(*)::int FROM reversals WHERE billing_request_id = b.id) AS earlier_reversals
-     FROM charge b, reversal v`;
+  return trx.row<Reversed>`
+    WITH charge AS (
+      UPDATE billing_requests b SET reversed_amount = b.amount - b.refunded_amount, sequence = b.sequence + 1
+      FROM (SELECT id, amount - refunded_amount - reversed_amount AS rest
+            FROM billing_requests WHERE id = ${reversal.billingRequestId}) AS c
+      WHERE b.id = c.id AND c.rest > 0 RETURNING b.*, c.rest, settling_now(b.owner_id) AS at),
+    reversal AS (
+      INSERT INTO reversals (transaction_id, reference, exception_id, refund_id, billing_request_id,
+      merchant_id,
+        provider_id, customer_id, bank_id, payee_customer_id, payee_bank_id, amount, currency,
+        bank_transaction_id,
+        created_at, metadata)
+      SELECT ${reversal.transactionId}, ${reversal.reversalReference}, x.id, ${reversal.refundId}, b.id,
+      b.merchant_id, b.provider_id, b.customer_id,
+        b.bank_id, b.payee_customer_id, b.payee_bank_id, b.rest, b.currency, x.reversal_bank_transaction_id,
+        b.at, b.metadata
+      FROM charge b JOIN reconciliation_exceptions x ON x.id = ${reversal.exceptionId}
+      RETURNING amount, created_at, bank_transaction_id)
+    SELECT v.amount, b.currency, b.reference, b.owner_id, b.merchant_id, b.metadata,
+      b.bank_id, b.sequence, v.created_at AS at, v.bank_transaction_id,
+      (SELECT count(*)::int FROM reversals WHERE billing_request_id = b.id) AS earlier_reversals
+    FROM charge b, reversal v`;
 }
 
 async function announceReversal(
@@ -125,10 +130,10 @@ export async function settleFreedPart(
   cause: AuditEvent['cause'],
   { billingRequestId, refundId, at }: { billingRequestId: string; refundId: string; at: Date },
 ): Promise<void> {
-  const found = await trx.row<{
-    exceptionId: string;
-  }>`SELECT x.id AS exception_id FROM reconciliation_exceptions x
-     WHERE x.billing_request_id = ${billingRequestId} AND x.refund_id IS NULL AND x.undoes ORDER BY x.resolved_at, x.id LIMIT 1`;
+  const found = await trx.row<{ exceptionId: string }>`
+    SELECT x.id AS exception_id FROM reconciliation_exceptions x
+    WHERE x.billing_request_id = ${billingRequestId} AND x.refund_id IS NULL AND x.undoes
+    ORDER BY x.resolved_at, x.id LIMIT 1`;
   if (found) await reverseRest(trx, cause, { ...found, billingRequestId, refundId });
   await writeOffRest(trx, { resourceId: refundId, billingRequestId, at });
 }
@@ -146,10 +151,11 @@ export async function writeOffRest(
   { resourceId, billingRequestId, at }: { resourceId: string; billingRequestId: string; at: Date },
 ): Promise<void> {
   const borne = await borneByNetwork(trx, billingRequestId);
-  const left = await trx.row<{ amount: bigint }>`SELECT amount - ${borne.toString()}::bigint AS amount FROM (
-       SELECT least(max(x.let_off), b.amount - b.refunded_amount - b.reversed_amount)::bigint AS amount
-       FROM billing_requests b JOIN reconciliation_exceptions x ON x.billing_request_id = b.id
-       WHERE b.id = ${billingRequestId} AND b.status = 'successful' GROUP BY b.id) AS let_off
-     WHERE amount > ${borne.toString()}::bigint`;
+  const left = await trx.row<{ amount: bigint }>`
+    SELECT amount - ${borne.toString()}::bigint AS amount FROM (
+      SELECT least(max(x.let_off), b.amount - b.refunded_amount - b.reversed_amount)::bigint AS amount
+      FROM billing_requests b JOIN reconciliation_exceptions x ON x.billing_request_id = b.id
+      WHERE b.id = ${billingRequestId} AND b.status = 'successful' GROUP BY b.id) AS let_off
+    WHERE amount > ${borne.toString()}::bigint`;
   if (left) await postWriteOff(trx, { resourceId, billingRequestId, ...left, at });
 }

@@ -19,36 +19,41 @@ export interface Clock {
 }
 
 export function readClock(db: Executor, ownerId: string): Promise<Clock> {
-  return db.oneRow<Clock>`SELECT business_now(id) AS now, clock_timestamp() AS real_now, clock_target AS target FROM entities WHERE id = ${ownerId}`;
+  return db.oneRow<Clock>`
+    SELECT business_now(id) AS now, clock_timestamp() AS real_now, clock_target AS target FROM entities
+    WHERE id = ${ownerId}`;
 }
 
 /** @returns false if an advance is in progress; one statement decides between two that race */
 export async function beginAdvance(db: Executor, ownerId: string, target: Date): Promise<boolean> {
-  const begun =
-    await db.row`UPDATE entities SET clock_target = ${target}, clock_moved_at = clock_timestamp() WHERE id = ${ownerId} AND clock_target IS NULL RETURNING id`;
+  const begun = await db.row`
+    UPDATE entities SET clock_target = ${target}, clock_moved_at = clock_timestamp()
+    WHERE id = ${ownerId} AND clock_target IS NULL RETURNING id`;
   return begun !== undefined;
 }
 
 /** Moves the clock at once. @returns false if an advance is in progress */
 export async function jump(db: Executor, ownerId: string, target: Date): Promise<boolean> {
-  const jumped =
-    await db.row`UPDATE entities SET clock_offset = greatest(clock_offset, ${target} - clock_timestamp()),
-       clock_moved_at = clock_timestamp()
-     WHERE id = ${ownerId} AND clock_target IS NULL RETURNING id`;
+  const jumped = await db.row`
+    UPDATE entities SET clock_offset = greatest(clock_offset, ${target} - clock_timestamp()),
+      clock_moved_at = clock_timestamp()
+    WHERE id = ${ownerId} AND clock_target IS NULL RETURNING id`;
   return jumped !== undefined;
 }
 
 /** Moves the clock of an advance in progress; a clock that is there already stays. */
 export async function moveTo(db: Executor, ownerId: string, moment: Date): Promise<void> {
-  await db.rows`UPDATE entities SET clock_offset = greatest(clock_offset, ${moment} - clock_timestamp()),
-       clock_moved_at = clock_timestamp()
-     WHERE id = ${ownerId} AND clock_target IS NOT NULL`;
+  await db.rows`
+    UPDATE entities SET clock_offset = greatest(clock_offset, ${moment} - clock_timestamp()),
+      clock_moved_at = clock_timestamp()
+    WHERE id = ${ownerId} AND clock_target IS NOT NULL`;
 }
 
 /** Compares the target, since another worker may have ended this advance and begun the next. */
 export async function endAdvance(db: Executor, ownerId: string, target: Date): Promise<void> {
-  await db.rows`UPDATE entities SET clock_target = NULL, clock_moved_at = clock_timestamp()
-     WHERE id = ${ownerId} AND clock_target = ${target}`;
+  await db.rows`
+    UPDATE entities SET clock_target = NULL, clock_moved_at = clock_timestamp()
+    WHERE id = ${ownerId} AND clock_target = ${target}`;
 }
 
 /**
@@ -62,15 +67,17 @@ export async function nextMoment(
   ownerId: string,
   after: Date | '-infinity',
 ): Promise<Date | null> {
-  const { moment } = await db.oneRow<{ moment: Date | null }>`SELECT least(
-       (SELECT min(acts_at) FROM schedules WHERE merchant_id = ${ownerId} AND acts_at > ${after}),
-       (SELECT min(acts_at) FROM refunds WHERE merchant_id = ${ownerId} AND acts_at > ${after}),
-       (SELECT min(expires_at) FROM billing_requests
-        WHERE owner_id = ${ownerId} AND status = 'pending' AND expires_at > ${after}),
-       (SELECT min(credit_due_at) FROM billing_requests b
-        WHERE owner_id = ${ownerId} AND NOT credit_overdue AND credit_due_at > ${after} AND ${raw(CREDIT_WAITS)}),
-       (SELECT min(expires_at) FROM intents
-        WHERE merchant_id = ${ownerId} AND status = 'pending' AND expires_at > ${after})) AS moment`;
+  const { moment } = await db.oneRow<{ moment: Date | null }>`
+    SELECT least(
+    (SELECT min(acts_at) FROM schedules WHERE merchant_id = ${ownerId} AND acts_at > ${after}),
+    (SELECT min(acts_at) FROM refunds WHERE merchant_id = ${ownerId} AND acts_at > ${after}),
+    (SELECT min(expires_at) FROM billing_requests
+     WHERE owner_id = ${ownerId} AND status = 'pending' AND expires_at > ${after}),
+    (SELECT min(credit_due_at) FROM billing_requests b
+     WHERE owner_id = ${ownerId} AND NOT credit_overdue AND credit_due_at > ${after}
+       AND ${raw(CREDIT_WAITS)}),
+    (SELECT min(expires_at) FROM intents
+     WHERE merchant_id = ${ownerId} AND status = 'pending' AND expires_at > ${after})) AS moment`;
   return moment;
 }
 
@@ -108,8 +115,9 @@ export async function signalDue(db: Executor, ownerId: string, until: Date | 'in
  */
 export async function signalJumped(db: Database, ownerId: string): Promise<void> {
   await db.transaction(async (trx) => {
-    await trx.rows`SELECT FROM schedules WHERE merchant_id = ${ownerId} AND NOT waiting AND acts_at IS NOT NULL
-       ORDER BY id FOR SHARE`;
+    await trx.rows`
+      SELECT FROM schedules WHERE merchant_id = ${ownerId} AND NOT waiting AND acts_at IS NOT NULL
+      ORDER BY id FOR SHARE`;
     await signalDue(trx, ownerId, 'infinity');
   });
 }
@@ -140,25 +148,32 @@ export async function workInHand(
   askedSince: Date,
   moment: string,
 ): Promise<WorkInHand> {
-  return db.oneRow<WorkInHand>`WITH clock AS MATERIALIZED (SELECT business_now(${ownerId}) AS now), open AS (
-       SELECT id, expires_at, recorded_at FROM billing_requests WHERE owner_id = ${ownerId} AND status = 'pending'
-       UNION ALL
-       SELECT id, expires_at, recorded_at FROM intents WHERE merchant_id = ${ownerId} AND status = 'pending')
-     SELECT (SELECT now FROM clock) AS now,
-            ((SELECT count(*) FROM schedules WHERE merchant_id = ${ownerId} AND acts_at <= (SELECT now FROM clock))
-           + (SELECT count(*) FROM refunds WHERE merchant_id = ${ownerId} AND acts_at <= (SELECT now FROM clock))
-           + (SELECT count(*) FROM open WHERE expires_at <= (SELECT now FROM clock))
-           + (SELECT count(*) FROM billing_requests b
-              WHERE owner_id = ${ownerId} AND NOT credit_overdue AND credit_due_at <= (SELECT now FROM clock) AND ${raw(CREDIT_WAITS)}))::int AS undone,
-       webhooks.unattempted, webhooks.of_moment AS unattempted_of_moment, clock_timestamp()::text AS at,
-       (SELECT count(*) FROM open WHERE recorded_at >= ${askedSince})::int AS asked,
-       (SELECT max(id) FROM open WHERE recorded_at >= ${askedSince}) AS last_asked
-     FROM (
-       SELECT count(*)::int AS unattempted,
-              (count(*) FILTER (WHERE d.created_at <= ${moment}::timestamptz))::int AS of_moment
-       FROM webhook_deliveries d
-       WHERE d.status = 'pending' AND d.attempts = 0 AND d.workflow_id NOT LIKE '${raw(workflowIds.webhookDelivery('%'))}'
-         AND (d.entity_id = ${ownerId}
-           OR d.workflow_id IN (SELECT '${raw(workflowIds.recurring(''))}' || id FROM schedules WHERE merchant_id = ${ownerId}))
-     ) AS webhooks`;
+  return db.oneRow<WorkInHand>`
+    WITH clock AS MATERIALIZED (SELECT business_now(${ownerId}) AS now), open AS (
+      SELECT id, expires_at, recorded_at FROM billing_requests
+      WHERE owner_id = ${ownerId} AND status = 'pending'
+      UNION ALL
+      SELECT id, expires_at, recorded_at FROM intents WHERE merchant_id = ${ownerId} AND status = 'pending')
+    SELECT (SELECT now FROM clock) AS now,
+           ((SELECT count(*) FROM schedules WHERE merchant_id = ${ownerId} AND acts_at <= (SELECT now
+           FROM clock))
+          + (SELECT count(*) FROM refunds WHERE merchant_id = ${ownerId} AND acts_at <= (SELECT now
+          FROM clock))
+          + (SELECT count(*) FROM open WHERE expires_at <= (SELECT now FROM clock))
+          + (SELECT count(*) FROM billing_requests b
+             WHERE owner_id = ${ownerId} AND NOT credit_overdue AND credit_due_at <= (SELECT now
+             FROM clock) AND ${raw(CREDIT_WAITS)}))::int AS undone,
+      webhooks.unattempted, webhooks.of_moment AS unattempted_of_moment, clock_timestamp()::text AS at,
+      (SELECT count(*) FROM open WHERE recorded_at >= ${askedSince})::int AS asked,
+      (SELECT max(id) FROM open WHERE recorded_at >= ${askedSince}) AS last_asked
+    FROM (
+      SELECT count(*)::int AS unattempted,
+             (count(*) FILTER (WHERE d.created_at <= ${moment}::timestamptz))::int AS of_moment
+      FROM webhook_deliveries d
+      WHERE d.status = 'pending' AND d.attempts = 0
+        AND d.workflow_id NOT LIKE '${raw(workflowIds.webhookDelivery('%'))}'
+        AND (d.entity_id = ${ownerId}
+          OR d.workflow_id IN (SELECT '${raw(workflowIds.recurring(''))}' || id FROM schedules
+          WHERE merchant_id = ${ownerId}))
+    ) AS webhooks`;
 }

@@ -113,12 +113,15 @@ export async function changeSchedule(
   const completes = nextDueAt === null && !hasOpen;
   const sequence = before.sequence + 1;
   const told = before.told + (completes ? 0 : 1);
-  await trx.rows`UPDATE schedules SET amount = ${after.amount}, end_at = ${after.endAt}, max_billings = ${after.maxBillings},
-       description = ${after.description}, metadata = ${JSON.stringify(after.metadata)}::jsonb, next_due_at = ${nextDueAt},
-       -- Who has been told of a charge is told again when it will be another one.
-       noticed_n = CASE WHEN amount = ${after.amount} THEN noticed_n END,
-       acts_at = ${after.now}, updated_at = ${after.now}, sequence = ${sequence}, told = ${told}
-     WHERE id = ${scheduleId}`;
+  await trx.rows`
+    UPDATE schedules SET amount = ${after.amount}, end_at = ${after.endAt},
+      max_billings = ${after.maxBillings},
+      description = ${after.description}, metadata = ${JSON.stringify(after.metadata)}::jsonb,
+      next_due_at = ${nextDueAt},
+      -- Who has been told of a charge is told again when it will be another one.
+      noticed_n = CASE WHEN amount = ${after.amount} THEN noticed_n END,
+      acts_at = ${after.now}, updated_at = ${after.now}, sequence = ${sequence}, told = ${told}
+    WHERE id = ${scheduleId}`;
   const { status, paused, now } = before;
   const details = {
     changed,
@@ -158,8 +161,8 @@ async function lockScheduleOfParty(
   { entityId, role }: Party,
   scheduleId: string,
 ): Promise<ScheduleRow> {
-  const found =
-    await trx.row`SELECT FROM schedules s WHERE s.id = ${scheduleId} AND s.${raw(OWN[role], { entityId })}`;
+  const found = await trx.row`
+    SELECT FROM schedules s WHERE s.id = ${scheduleId} AND s.${raw(OWN[role], { entityId })}`;
   if (!found) throw new Failure('not_found', 'There is no such schedule.');
   return (await lockAlignedSchedule(trx, scheduleId)).schedule;
 }
@@ -170,9 +173,10 @@ function refuseEnded({ status }: ScheduleRow): void {
 }
 
 function readRest(trx: Transaction, scheduleId: string): Promise<{ metadata: Metadata; hasOpen: boolean }> {
-  return trx.oneRow<{ metadata: Metadata; hasOpen: boolean }>`SELECT metadata, EXISTS (SELECT FROM billings b
-                              WHERE b.schedule_id = s.id AND b.status IN ('pending', 'retrying')) AS has_open
-     FROM schedules s WHERE s.id = ${scheduleId}`;
+  return trx.oneRow<{ metadata: Metadata; hasOpen: boolean }>`
+    SELECT metadata, EXISTS (SELECT FROM billings b
+                             WHERE b.schedule_id = s.id AND b.status IN ('pending', 'retrying')) AS has_open
+    FROM schedules s WHERE s.id = ${scheduleId}`;
 }
 
 type Terms = Pick<ScheduleRow, 'amount' | 'endAt' | 'maxBillings' | 'description'> & { metadata: object };

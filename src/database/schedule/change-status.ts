@@ -99,9 +99,10 @@ const SYNC_AT_ONCE = 1_000;
 
 /** Locks schedules until the transaction ends. The caller holds their agreements locked. */
 async function lockSchedules(trx: Executor, scheduleIds: string[]): Promise<ScheduleRow[]> {
-  return trx.rows<ScheduleRow>`SELECT ${raw(COLUMNS)} FROM schedules s JOIN agreements a ON a.id = s.agreement_id
-       JOIN entities m ON m.id = s.merchant_id
-     WHERE s.id = ANY(${scheduleIds}) ORDER BY s.id FOR UPDATE OF s`;
+  return trx.rows<ScheduleRow>`
+    SELECT ${raw(COLUMNS)} FROM schedules s JOIN agreements a ON a.id = s.agreement_id
+      JOIN entities m ON m.id = s.merchant_id
+    WHERE s.id = ANY(${scheduleIds}) ORDER BY s.id FOR UPDATE OF s`;
 }
 
 /** A schedule and its agreement, both locked. */
@@ -163,13 +164,13 @@ async function syncSchedules(
   of: string,
   cause: AuditEvent['cause'],
 ): Promise<void> {
-  const atOnce = await trx.rows<{
-    id: string;
-    agreementId: string;
-  }>`SELECT s.id, s.agreement_id FROM schedules s
-     WHERE ${raw(whose, { of })} AND ${raw(NOT_ENDED)} ORDER BY s.id LIMIT ${SYNC_AT_ONCE}`;
+  const atOnce = await trx.rows<{ id: string; agreementId: string }>`
+    SELECT s.id, s.agreement_id FROM schedules s
+    WHERE ${raw(whose, { of })} AND ${raw(NOT_ENDED)} ORDER BY s.id LIMIT ${SYNC_AT_ONCE}`;
   if (atOnce.length === 0) return;
-  await trx.rows`SELECT id FROM agreements WHERE id = ANY(${atOnce.map((schedule) => schedule.agreementId)}) ORDER BY id FOR UPDATE`;
+  await trx.rows`
+    SELECT id FROM agreements WHERE id = ANY(${atOnce.map((schedule) => schedule.agreementId)}) ORDER BY id
+    FOR UPDATE`;
   await align(
     trx,
     await lockSchedules(
@@ -238,11 +239,15 @@ export async function transition(
   cause: AuditEvent['cause'],
 ): Promise<void> {
   if (transitions.length === 0) return;
-  await trx.rows`UPDATE schedules s SET status = c.status, paused = c.paused, acts_at = c.at, updated_at = c.at,
-       sequence = s.sequence + 1, told = s.told + 1,
-       next_due_at = CASE WHEN c.status = 'cancelled' THEN NULL ELSE s.next_due_at END
-     FROM unnest(${transitions.map(({ before }) => before.id)}::text[], ${transitions.map(({ status }) => status)}::text[], ${transitions.map(({ paused }) => paused)}::boolean[], ${transitions.map(({ before }) => before.now)}::timestamptz[])
-       AS c (id, status, paused, at) WHERE s.id = c.id`;
+  await trx.rows`
+    UPDATE schedules s SET status = c.status, paused = c.paused, acts_at = c.at, updated_at = c.at,
+      sequence = s.sequence + 1, told = s.told + 1,
+      next_due_at = CASE WHEN c.status = 'cancelled' THEN NULL ELSE s.next_due_at END
+    FROM unnest(${transitions.map(({ before }) => before.id)}::text[],
+      ${transitions.map(({ status }) => status)}::text[],
+      ${transitions.map(({ paused }) => paused)}::boolean[],
+      ${transitions.map(({ before }) => before.now)}::timestamptz[])
+      AS c (id, status, paused, at) WHERE s.id = c.id`;
   await holdOrFree(trx, transitions);
   await announceStatus(
     trx,
@@ -292,11 +297,10 @@ async function startResumed(trx: Executor, resumed: Transition[]): Promise<void>
 
 /** The bank has answered a charge of this schedule, whose agreement the caller holds locked. */
 export async function signalAnswered(trx: Executor, scheduleId: string): Promise<void> {
-  const answered = await trx.row<
-    Pick<ScheduleRow, 'waiting' | 'merchantId'>
-  >`UPDATE schedules s SET acts_at = business_now(s.merchant_id), waiting = false
-     FROM (SELECT id, waiting FROM schedules WHERE id = ${scheduleId} FOR UPDATE) AS before
-     WHERE s.id = before.id RETURNING before.waiting, s.merchant_id`;
+  const answered = await trx.row<Pick<ScheduleRow, 'waiting' | 'merchantId'>>`
+    UPDATE schedules s SET acts_at = business_now(s.merchant_id), waiting = false
+    FROM (SELECT id, waiting FROM schedules WHERE id = ${scheduleId} FOR UPDATE) AS before
+    WHERE s.id = before.id RETURNING before.waiting, s.merchant_id`;
   if (answered) await signalSchedules(trx, 'bankAnswered', [{ id: scheduleId, ...answered }]);
 }
 

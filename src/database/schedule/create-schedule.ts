@@ -45,14 +45,11 @@ export async function createSchedule(
   // A provider's own clock is the real one. The merchant of the paymentID, if any, decides which
   // counts.
   const merchantId = found?.merchantId ?? caller.entityId;
-  const merchant = await trx.oneRow<{
-    trusted: boolean;
-    active: boolean;
-    bankActive: boolean;
-    now: Date;
-  }>`SELECT trust_level = 'trusted' AS trusted, status = 'active' AS active, business_now(id) AS now,
-       coalesce((SELECT status = 'active' FROM entities WHERE id = ${agreement?.bankId ?? null}), true) AS bank_active
-     FROM entities WHERE id = ${merchantId}`;
+  const merchant = await trx.oneRow<{ trusted: boolean; active: boolean; bankActive: boolean; now: Date }>`
+    SELECT trust_level = 'trusted' AS trusted, status = 'active' AS active, business_now(id) AS now,
+      coalesce((SELECT status = 'active' FROM entities
+      WHERE id = ${agreement?.bankId ?? null}), true) AS bank_active
+    FROM entities WHERE id = ${merchantId}`;
   const { now } = merchant;
   const startAt = terms.startAt ?? now;
   const problems = problemsOf(terms, agreement?.currency, startAt, now);
@@ -72,10 +69,14 @@ export async function createSchedule(
   const id = newId('schedule');
   const { id: agreementId, customerId, bankId } = agreement;
   const { amount, currency, frequency, interval, endAt = null, maxBillings = null } = terms;
-  await trx.rows`INSERT INTO schedules (id, agreement_id, merchant_id, customer_id, bank_id, amount, currency, description,
-       metadata, frequency, every, start_at, end_at, max_billings, next_due_at, acts_at, created_at, updated_at)
-     VALUES (${id}, ${agreementId}, ${merchantId}, ${customerId}, ${bankId}, ${amount}, ${currency}, ${terms.description ?? null},
-       ${JSON.stringify(terms.metadata)}::jsonb, ${frequency}, ${interval}, ${startAt}, ${endAt}, ${maxBillings}, ${startAt}, ${now}, ${now}, ${now})`;
+  await trx.rows`
+    INSERT INTO schedules (id, agreement_id, merchant_id, customer_id, bank_id, amount, currency, description,
+      metadata, frequency, every, start_at, end_at, max_billings, next_due_at, acts_at, created_at,
+      updated_at)
+    VALUES (${id}, ${agreementId}, ${merchantId}, ${customerId}, ${bankId}, ${amount}, ${currency},
+      ${terms.description ?? null},
+      ${JSON.stringify(terms.metadata)}::jsonb, ${frequency}, ${interval}, ${startAt}, ${endAt},
+      ${maxBillings}, ${startAt}, ${now}, ${now}, ${now})`;
   await recordEvents(trx, [
     {
       resourceId: id,
@@ -98,12 +99,10 @@ async function findAgreement(
   callerId: string,
   { customerId, paymentId }: ScheduleTerms,
 ): Promise<{ merchantId: string; agreementId: string } | undefined> {
-  const candidates = await trx.rows<{
-    merchantId: string;
-    agreementId: string;
-  }>`SELECT a.merchant_id, a.id AS agreement_id
-     FROM agreements a JOIN entities m ON m.id = a.merchant_id
-     WHERE a.customer_id = ${customerId} AND ${callerId} IN (m.id, m.provider_id)`;
+  const candidates = await trx.rows<{ merchantId: string; agreementId: string }>`
+    SELECT a.merchant_id, a.id AS agreement_id
+    FROM agreements a JOIN entities m ON m.id = a.merchant_id
+    WHERE a.customer_id = ${customerId} AND ${callerId} IN (m.id, m.provider_id)`;
   return candidates.find(
     ({ merchantId, agreementId }) => openPaymentId(trx.keyring, paymentId, merchantId) === agreementId,
   );

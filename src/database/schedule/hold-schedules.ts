@@ -26,14 +26,17 @@ const MAY_BE_CHARGED_FOR = `(e.status = 'active' AND (e.type <> 'merchant' OR e.
  * transaction creates at this very moment: that schedule's own read suspends it, and skips nothing.
  */
 export async function holdOrFreeEntity(trx: Executor, entityId: string, whose: string): Promise<void> {
-  await trx.rows`UPDATE entity_holds h SET to_at = greatest(business_now(h.merchant_id), h.from_at)
-     FROM entities e
-     WHERE h.entity_id = ${entityId} AND h.to_at IS NULL AND e.id = h.entity_id AND ${raw(MAY_BE_CHARGED_FOR)}`;
-  await trx.rows`INSERT INTO entity_holds (entity_id, merchant_id, from_at)
-     SELECT e.id, m.merchant_id, business_now(m.merchant_id)
-     FROM entities e, (SELECT DISTINCT s.merchant_id FROM schedules s WHERE ${raw(whose, { of: entityId })} AND ${raw(NOT_ENDED)}) AS m
-     WHERE e.id = ${entityId} AND NOT ${raw(MAY_BE_CHARGED_FOR)}
-     ON CONFLICT (entity_id, merchant_id) WHERE to_at IS NULL DO NOTHING`;
+  await trx.rows`
+    UPDATE entity_holds h SET to_at = greatest(business_now(h.merchant_id), h.from_at)
+    FROM entities e
+    WHERE h.entity_id = ${entityId} AND h.to_at IS NULL AND e.id = h.entity_id AND ${raw(MAY_BE_CHARGED_FOR)}`;
+  await trx.rows`
+    INSERT INTO entity_holds (entity_id, merchant_id, from_at)
+    SELECT e.id, m.merchant_id, business_now(m.merchant_id)
+    FROM entities e, (SELECT DISTINCT s.merchant_id FROM schedules s
+    WHERE ${raw(whose, { of: entityId })} AND ${raw(NOT_ENDED)}) AS m
+    WHERE e.id = ${entityId} AND NOT ${raw(MAY_BE_CHARGED_FOR)}
+    ON CONFLICT (entity_id, merchant_id) WHERE to_at IS NULL DO NOTHING`;
 }
 
 /** A schedule before a change, and its state after it. */
@@ -80,17 +83,20 @@ function heldAfter({ before, status, paused }: Change, reason: HoldReason): bool
 async function openHolds(trx: Executor, reason: HoldReason, held: Change[]): Promise<void> {
   if (held.length === 0) return;
   const bound = { reason, ...momentsOf(held) };
-  await trx.rows`INSERT INTO schedule_holds (schedule_id, reason, from_at)
-     SELECT id, ${bound.reason}, at FROM unnest(${bound.ids}::text[], ${bound.ats}::timestamptz[]) AS held (id, at)
-     ON CONFLICT (schedule_id, reason, from_at) DO UPDATE SET to_at = NULL`;
+  await trx.rows`
+    INSERT INTO schedule_holds (schedule_id, reason, from_at)
+    SELECT id, ${bound.reason}, at FROM unnest(${bound.ids}::text[], ${bound.ats}::timestamptz[]) AS held (id,
+      at)
+    ON CONFLICT (schedule_id, reason, from_at) DO UPDATE SET to_at = NULL`;
 }
 
 async function closeHolds(trx: Executor, reason: HoldReason, freed: Change[]): Promise<void> {
   if (freed.length === 0) return;
   const bound = { reason, ...momentsOf(freed) };
-  await trx.rows`UPDATE schedule_holds h SET to_at = greatest(f.at, h.from_at)
-     FROM unnest(${bound.ids}::text[], ${bound.ats}::timestamptz[]) AS f (id, at)
-     WHERE h.schedule_id = f.id AND h.reason = ${bound.reason} AND h.to_at IS NULL`;
+  await trx.rows`
+    UPDATE schedule_holds h SET to_at = greatest(f.at, h.from_at)
+    FROM unnest(${bound.ids}::text[], ${bound.ats}::timestamptz[]) AS f (id, at)
+    WHERE h.schedule_id = f.id AND h.reason = ${bound.reason} AND h.to_at IS NULL`;
 }
 
 function momentsOf(changes: Change[]): { ids: string[]; ats: Date[] } {

@@ -80,22 +80,23 @@ export async function readSchedule(
   { entityId, role }: Party,
   scheduleId: string,
 ): Promise<ScheduleRecord> {
-  const schedule =
-    await db.row<ScheduleRecord>`SELECT ${raw(COLUMNS)} FROM schedules s WHERE s.id = ${scheduleId} AND s.${raw(OWN[role], { entityId })}`;
+  const schedule = await db.row<ScheduleRecord>`
+    SELECT ${raw(COLUMNS)} FROM schedules s WHERE s.id = ${scheduleId} AND s.${raw(OWN[role], { entityId })}`;
   if (!schedule) throw new Failure('not_found', 'There is no such schedule.');
   return schedule;
 }
 
 /** The billings of a schedule that the caller was found to have. */
 export async function readBillings(db: Executor, scheduleId: string): Promise<BillingRecord[]> {
-  const latest = await db.rows<Omit<BillingRecord, 'attempts'>>`SELECT n, due_at, status, reason FROM billings
-     WHERE schedule_id = ${scheduleId} ORDER BY n DESC LIMIT ${BILLINGS_MAX}`;
+  const latest = await db.rows<Omit<BillingRecord, 'attempts'>>`
+    SELECT n, due_at, status, reason FROM billings
+    WHERE schedule_id = ${scheduleId} ORDER BY n DESC LIMIT ${BILLINGS_MAX}`;
   const billings = latest.toReversed().map((billing): BillingRecord => ({ ...billing, attempts: [] }));
   const byN = new Map(billings.map((billing) => [billing.n, billing]));
-  const attempts = await db.rows<
-    BillingRecord['attempts'][number] & { n: number }
-  >`SELECT billing_n AS n, id AS billing_request_id, reference, created_at AS at, status, decline_reason
-     FROM billing_requests WHERE schedule_id = ${scheduleId} AND billing_n >= ${billings[0]?.n ?? 0} ORDER BY billing_n, attempt`;
+  const attempts = await db.rows<BillingRecord['attempts'][number] & { n: number }>`
+    SELECT billing_n AS n, id AS billing_request_id, reference, created_at AS at, status, decline_reason
+    FROM billing_requests WHERE schedule_id = ${scheduleId} AND billing_n >= ${billings[0]?.n ?? 0}
+    ORDER BY billing_n, attempt`;
   for (const { n, ...attempt } of attempts) byN.get(n)?.attempts.push(attempt);
   return billings;
 }

@@ -47,14 +47,13 @@ export async function findSubject(db: Executor, given: string): Promise<Subject 
   const named = bodies.flatMap((one) => idsInBody(db.keyring, one));
   const found = [...first, ...(await lookUp(db, named))];
   if (found.length === 0) return undefined;
-  const billed = await db.rows<{
-    id: string;
-  }>`SELECT id FROM billing_requests WHERE schedule_id = ANY(${idsOf(first, 'schedule')})
-     ORDER BY schedule_id, billing_n DESC, attempt DESC LIMIT ${CHARGES_MAX + 1}`;
+  const billed = await db.rows<{ id: string }>`
+    SELECT id FROM billing_requests WHERE schedule_id = ANY(${idsOf(first, 'schedule')})
+    ORDER BY schedule_id, billing_n DESC, attempt DESC LIMIT ${CHARGES_MAX + 1}`;
   const agreementIds = idsOf(found, 'agreement');
-  const asked = await db.rows<{
-    id: string;
-  }>`SELECT id FROM intents WHERE agreement_id = ANY(${agreementIds}) ORDER BY agreement_id, id DESC LIMIT ${INTENTS_MAX + 1}`;
+  const asked = await db.rows<{ id: string }>`
+    SELECT id FROM intents WHERE agreement_id = ANY(${agreementIds}) ORDER BY agreement_id, id DESC
+    LIMIT ${INTENTS_MAX + 1}`;
   return {
     chargeIds: [...idsOf(found, 'charge'), ...billed.slice(0, CHARGES_MAX).map(({ id }) => id)],
     scheduleIds: idsOf(found, 'schedule'),

@@ -29,11 +29,12 @@ export async function readEvents(
   billings: { scheduleId: string | null; n: number | null }[],
   limit: number,
 ): Promise<RecordedEvent[]> {
-  const latest = await customPlan(db)
-    .rows<RecordedEvent>`${raw(EVENT)} FROM events e WHERE e.resource_id = ANY(${ids})
-     UNION ALL ${raw(EVENT)} FROM unnest(${billings.map(({ scheduleId }) => scheduleId)}::text[], ${billings.map(({ n }) => String(n))}::text[]) AS billing (schedule_id, n)
-       JOIN events e ON e.resource_id = billing.schedule_id AND e.details->>'n' = billing.n
-     ORDER BY at DESC, sequence DESC LIMIT ${limit}`;
+  const latest = await customPlan(db).rows<RecordedEvent>`
+    ${raw(EVENT)} FROM events e WHERE e.resource_id = ANY(${ids})
+    UNION ALL ${raw(EVENT)} FROM unnest(${billings.map(({ scheduleId }) => scheduleId)}::text[],
+      ${billings.map(({ n }) => String(n))}::text[]) AS billing (schedule_id, n)
+      JOIN events e ON e.resource_id = billing.schedule_id AND e.details->>'n' = billing.n
+    ORDER BY at DESC, sequence DESC LIMIT ${limit}`;
   return latest.toReversed();
 }
 
@@ -86,18 +87,22 @@ export async function readCalls(
   const calls = events.filter(
     ({ type, cause, sequence }) => sequence === 1 && cause !== 'network' && CALLS.includes(type),
   );
-  return customPlan(db).rows<
-    Step<'call'>
-  >`SELECT c.at, 'call' AS what, c.resource_id, c.cause AS role, c.request_id,
-       k.caller_id,
-       CASE WHEN k.caller_id IS NOT NULL THEN true WHEN c.at > clock_timestamp() - ${KEPT}::interval THEN false END
-         AS idempotency_key
-     FROM unnest(${calls.map(({ resourceId }) => resourceId)}::text[], ${calls.map(({ at }) => at.toISOString())}::timestamptz[], ${calls.map(({ commitId }) => commitId)}::uuid[], ${calls.map(({ cause }) => cause)}::text[], ${calls.map(({ requestId }) => requestId)}::text[])
-       AS c (resource_id, at, commit_id, cause, request_id)
-     LEFT JOIN LATERAL (
-       SELECT caller_id FROM idempotency_keys
-       WHERE expires_at BETWEEN c.at + ${KEPT}::interval - interval '1 minute' AND c.at + ${KEPT}::interval + interval '1 minute'
-         AND caller_id = ANY(${callers}) AND commit_id = c.commit_id LIMIT 1) AS k ON true`;
+  return customPlan(db).rows<Step<'call'>>`
+    SELECT c.at, 'call' AS what, c.resource_id, c.cause AS role, c.request_id,
+      k.caller_id,
+      CASE WHEN k.caller_id IS NOT NULL THEN true
+        WHEN c.at > clock_timestamp() - ${KEPT}::interval THEN false END
+        AS idempotency_key
+    FROM unnest(${calls.map(({ resourceId }) => resourceId)}::text[],
+      ${calls.map(({ at }) => at.toISOString())}::timestamptz[],
+      ${calls.map(({ commitId }) => commitId)}::uuid[], ${calls.map(({ cause }) => cause)}::text[],
+      ${calls.map(({ requestId }) => requestId)}::text[])
+      AS c (resource_id, at, commit_id, cause, request_id)
+    LEFT JOIN LATERAL (
+      SELECT caller_id FROM idempotency_keys
+      WHERE expires_at BETWEEN c.at + ${KEPT}::interval - interval '1 minute'
+        AND c.at + ${KEPT}::interval + interval '1 minute'
+        AND caller_id = ANY(${callers}) AND commit_id = c.commit_id LIMIT 1) AS k ON true`;
 }
 
 /**
@@ -112,12 +117,15 @@ export async function readLedger(
   type Stored = Omit<LedgerPosting, 'amount'> & { amount: string };
   const entries = await customPlan(db).rows<
     Omit<Step<'ledger'>, 'postings'> & { commitId: string; postings: Stored[] }
-  >`SELECT e.recorded_at AS at, 'ledger' AS what, e.commit_id, e.id::text AS entry_id, e.kind, e.resource_id,
-       e.settlement_day::text AS settlement_day,
-       (SELECT jsonb_agg(jsonb_build_object('direction', p.direction, 'account', p.account, 'partyId', p.party_id,
-          'amount', p.amount::text, 'currency', p.currency) ORDER BY p.n)
-        FROM ledger_postings p WHERE p.entry_id = e.id) AS postings
-     FROM ledger_entries e WHERE e.resource_id = ANY(${resourceIds}) ORDER BY e.recorded_at DESC, e.id DESC LIMIT ${limit}`;
+  >`
+    SELECT e.recorded_at AS at, 'ledger' AS what, e.commit_id, e.id::text AS entry_id, e.kind, e.resource_id,
+      e.settlement_day::text AS settlement_day,
+      (SELECT jsonb_agg(jsonb_build_object('direction', p.direction, 'account', p.account, 'partyId',
+      p.party_id,
+         'amount', p.amount::text, 'currency', p.currency) ORDER BY p.n)
+       FROM ledger_postings p WHERE p.entry_id = e.id) AS postings
+    FROM ledger_entries e WHERE e.resource_id = ANY(${resourceIds}) ORDER BY e.recorded_at DESC, e.id DESC
+    LIMIT ${limit}`;
   return entries.toReversed().map(({ postings, ...entry }) => ({
     ...entry,
     postings: postings.map((one) => ({ ...one, amount: BigInt(one.amount) })),
@@ -139,18 +147,19 @@ export async function readAuditEvents(
   entityIds: string[],
   span: { from: Date; until: Date | null; exceptionIds: string[]; limit: number },
 ): Promise<Step<'act'>[]> {
-  const latest = await customPlan(db).rows<Step<'act'>>`WITH acts AS (
-       SELECT a.* FROM unnest(${entityIds}::text[]) AS party (id) CROSS JOIN LATERAL (
-         SELECT * FROM audit_events WHERE entity_id = party.id AND (after->>'exceptionId') IS NULL
-           AND ${raw(DURING, span)}
-         ORDER BY recorded_at DESC LIMIT ${span.limit}) AS a
-       UNION ALL
-       SELECT a.* FROM unnest(${span.exceptionIds}::text[]) AS exception (id) CROSS JOIN LATERAL (
-         SELECT * FROM audit_events WHERE (after->>'exceptionId') = exception.id
-           AND entity_id = ANY(${entityIds}) AND ${raw(DURING, span)}
-         ORDER BY id DESC LIMIT ${span.limit}) AS a)
-     SELECT recorded_at AS at, 'act' AS what, actor, action, entity_id, request_id,
-       after->>'exceptionId' AS exception_id
-     FROM acts ORDER BY id DESC LIMIT ${span.limit}`;
+  const latest = await customPlan(db).rows<Step<'act'>>`
+    WITH acts AS (
+      SELECT a.* FROM unnest(${entityIds}::text[]) AS party (id) CROSS JOIN LATERAL (
+        SELECT * FROM audit_events WHERE entity_id = party.id AND (after->>'exceptionId') IS NULL
+          AND ${raw(DURING, span)}
+        ORDER BY recorded_at DESC LIMIT ${span.limit}) AS a
+      UNION ALL
+      SELECT a.* FROM unnest(${span.exceptionIds}::text[]) AS exception (id) CROSS JOIN LATERAL (
+        SELECT * FROM audit_events WHERE (after->>'exceptionId') = exception.id
+          AND entity_id = ANY(${entityIds}) AND ${raw(DURING, span)}
+        ORDER BY id DESC LIMIT ${span.limit}) AS a)
+    SELECT recorded_at AS at, 'act' AS what, actor, action, entity_id, request_id,
+      after->>'exceptionId' AS exception_id
+    FROM acts ORDER BY id DESC LIMIT ${span.limit}`;
   return latest.toReversed();
 }

@@ -193,14 +193,14 @@ const parties = (alias: string) =>
   `array_remove(ARRAY[${alias}.bank_id, ${alias}.merchant_id, ${alias}.provider_id`;
 
 async function readCharges(db: Executor, chargeIds: string[]): Promise<Charge[]> {
-  return customPlan(db)
-    .rows<Charge>`SELECT b.id, 'charge' AS kind, b.reference, b.status, b.amount::bigint, b.currency, b.bank_id,
-       b.merchant_id, b.workflow_id, b.batch_id,
-       ${raw(parties('b'))}, b.payee_bank_id], NULL) AS parties, b.status = 'pending' AS is_open,
-       b.schedule_id, b.billing_n AS n, b.agreement_id,
-       b.counted_day::text AS counted_day, b.counted_month::text AS counted_month,
-       array_remove(ARRAY[b.bank_delivery_id, b.credit_delivery_id], NULL) AS asked
-     FROM billing_requests b WHERE b.id = ANY(${chargeIds}) ORDER BY b.id`;
+  return customPlan(db).rows<Charge>`
+    SELECT b.id, 'charge' AS kind, b.reference, b.status, b.amount::bigint, b.currency, b.bank_id,
+      b.merchant_id, b.workflow_id, b.batch_id,
+      ${raw(parties('b'))}, b.payee_bank_id], NULL) AS parties, b.status = 'pending' AS is_open,
+      b.schedule_id, b.billing_n AS n, b.agreement_id,
+      b.counted_day::text AS counted_day, b.counted_month::text AS counted_month,
+      array_remove(ARRAY[b.bank_delivery_id, b.credit_delivery_id], NULL) AS asked
+    FROM billing_requests b WHERE b.id = ANY(${chargeIds}) ORDER BY b.id`;
 }
 
 /** Refunds, returns, reversals, exceptions, schedules, intents and agreements read at most. */
@@ -210,33 +210,37 @@ async function readOthers(
   db: Executor,
   { chargeIds, scheduleIds, intentIds, agreementIds, exceptionIds }: Subject,
 ): Promise<Resource[]> {
-  return customPlan(db)
-    .rows<Resource>`SELECT r.id, 'refund' AS kind, r.reference, r.status, r.amount::bigint, r.currency::text, r.bank_id,
-       r.merchant_id, '${raw(workflowIds.refund(''))}' || r.id AS workflow_id, NULL AS batch_id,
-       ${raw(parties('r'))}], NULL) AS parties, r.status = 'pending' AS is_open, r.bank_delivery_ids AS asked
-     FROM refunds r WHERE r.billing_request_id = ANY(${chargeIds})
-     UNION ALL SELECT r.return_transaction_id, 'refund_return', r.return_reference, 'completed', r.amount::bigint, r.currency::text,
-       r.bank_id, r.merchant_id, NULL, NULL, ${raw(parties('r'))}], NULL), false, '{}'
-     FROM refunds r WHERE r.billing_request_id = ANY(${chargeIds}) AND r.returned_at IS NOT NULL
-     UNION ALL SELECT v.transaction_id, 'reversal', v.reference, 'completed', v.amount::bigint, v.currency::text, v.bank_id,
-       v.merchant_id, NULL, NULL, ${raw(parties('v'))}, v.payee_bank_id], NULL), false, '{}'
-     FROM reversals v WHERE v.billing_request_id = ANY(${chargeIds})
-     UNION ALL SELECT x.id, 'exception', x.reference, x.state, x.amount::bigint, x.currency::text, x.bank_id,
-       x.merchant_id, NULL, NULL, ${raw(parties('x'))}, x.payee_bank_id], NULL), x.state <> 'resolved', '{}'
-     FROM (SELECT * FROM reconciliation_exceptions WHERE billing_request_id = ANY(${chargeIds})
-           UNION ALL
-           SELECT * FROM reconciliation_exceptions WHERE id = ANY(${exceptionIds}) AND billing_request_id IS NULL) AS x
-     UNION ALL SELECT s.id, 'schedule', NULL, s.status, s.amount::bigint, s.currency::text, s.bank_id,
-       s.merchant_id, '${raw(workflowIds.recurring(''))}' || s.id, NULL, ${raw(parties('s'))}], NULL), s.acts_at IS NOT NULL, '{}'
-     FROM schedules s WHERE s.id = ANY(${scheduleIds})
-     UNION ALL SELECT i.id, 'intent', i.reference, i.status, NULL::bigint, i.currency::text, i.bank_id,
-       i.merchant_id, i.workflow_id, i.batch_id, ARRAY[i.bank_id, i.merchant_id], i.status = 'pending',
-       array_remove(ARRAY[i.bank_delivery_id], NULL)
-     FROM intents i WHERE i.id = ANY(${intentIds})
-     UNION ALL SELECT a.id, 'agreement', NULL, a.decision, NULL::bigint, a.currency::text, a.bank_id,
-       a.merchant_id, NULL, NULL, ARRAY[a.bank_id, a.merchant_id], false, '{}'
-     FROM agreements a WHERE a.id = ANY(${agreementIds})
-     LIMIT ${OTHERS_MAX}`;
+  return customPlan(db).rows<Resource>`
+    SELECT r.id, 'refund' AS kind, r.reference, r.status, r.amount::bigint, r.currency::text, r.bank_id,
+      r.merchant_id, '${raw(workflowIds.refund(''))}' || r.id AS workflow_id, NULL AS batch_id,
+      ${raw(parties('r'))}], NULL) AS parties, r.status = 'pending' AS is_open, r.bank_delivery_ids AS asked
+    FROM refunds r WHERE r.billing_request_id = ANY(${chargeIds})
+    UNION ALL SELECT r.return_transaction_id, 'refund_return', r.return_reference, 'completed',
+      r.amount::bigint, r.currency::text,
+      r.bank_id, r.merchant_id, NULL, NULL, ${raw(parties('r'))}], NULL), false, '{}'
+    FROM refunds r WHERE r.billing_request_id = ANY(${chargeIds}) AND r.returned_at IS NOT NULL
+    UNION ALL SELECT v.transaction_id, 'reversal', v.reference, 'completed', v.amount::bigint,
+      v.currency::text, v.bank_id,
+      v.merchant_id, NULL, NULL, ${raw(parties('v'))}, v.payee_bank_id], NULL), false, '{}'
+    FROM reversals v WHERE v.billing_request_id = ANY(${chargeIds})
+    UNION ALL SELECT x.id, 'exception', x.reference, x.state, x.amount::bigint, x.currency::text, x.bank_id,
+      x.merchant_id, NULL, NULL, ${raw(parties('x'))}, x.payee_bank_id], NULL), x.state <> 'resolved', '{}'
+    FROM (SELECT * FROM reconciliation_exceptions WHERE billing_request_id = ANY(${chargeIds})
+          UNION ALL
+          SELECT * FROM reconciliation_exceptions
+          WHERE id = ANY(${exceptionIds}) AND billing_request_id IS NULL) AS x
+    UNION ALL SELECT s.id, 'schedule', NULL, s.status, s.amount::bigint, s.currency::text, s.bank_id,
+      s.merchant_id, '${raw(workflowIds.recurring(''))}' || s.id, NULL, ${raw(parties('s'))}], NULL),
+      s.acts_at IS NOT NULL, '{}'
+    FROM schedules s WHERE s.id = ANY(${scheduleIds})
+    UNION ALL SELECT i.id, 'intent', i.reference, i.status, NULL::bigint, i.currency::text, i.bank_id,
+      i.merchant_id, i.workflow_id, i.batch_id, ARRAY[i.bank_id, i.merchant_id], i.status = 'pending',
+      array_remove(ARRAY[i.bank_delivery_id], NULL)
+    FROM intents i WHERE i.id = ANY(${intentIds})
+    UNION ALL SELECT a.id, 'agreement', NULL, a.decision, NULL::bigint, a.currency::text, a.bank_id,
+      a.merchant_id, NULL, NULL, ARRAY[a.bank_id, a.merchant_id], false, '{}'
+    FROM agreements a WHERE a.id = ANY(${agreementIds})
+    LIMIT ${OTHERS_MAX}`;
 }
 
 function limitsOf(

@@ -123,11 +123,12 @@ export async function writeDeliveries(trx: Executor, deliveries: NewDelivery[]):
 }
 
 async function readReceivers(trx: Executor, announcements: Announcement[]): Promise<Map<string, Receiver>> {
-  const found =
-    await trx.rows<Receiver>`SELECT e.id AS entity_id, e.type AS entity_type, w.url IS NOT NULL AS has_url,
-            w.failing_since IS NOT NULL OR e.status = 'disabled' AS failing, clock_timestamp() AS now, ${raw(ENCRYPTED_SECRETS)}
-     FROM webhook_endpoints w JOIN entities e ON e.id = w.entity_id
-     WHERE w.entity_id = ANY(${[...new Set(announcements.map((one) => one.entityId))]})`;
+  const found = await trx.rows<Receiver>`
+    SELECT e.id AS entity_id, e.type AS entity_type, w.url IS NOT NULL AS has_url,
+           w.failing_since IS NOT NULL OR e.status = 'disabled' AS failing, clock_timestamp() AS now,
+           ${raw(ENCRYPTED_SECRETS)}
+    FROM webhook_endpoints w JOIN entities e ON e.id = w.entity_id
+    WHERE w.entity_id = ANY(${[...new Set(announcements.map((one) => one.entityId))]})`;
   return new Map(found.map((one) => [one.entityId, one]));
 }
 
@@ -169,21 +170,27 @@ export async function bodyWithout(
     data: Record<string, unknown>[];
     signature: string;
   };
-  const secrets =
-    await trx.oneRow<EncryptedSecrets>`SELECT ${raw(ENCRYPTED_SECRETS)} FROM webhook_endpoints w WHERE w.entity_id = ${envelope.entityId}`;
+  const secrets = await trx.oneRow<EncryptedSecrets>`
+    SELECT ${raw(ENCRYPTED_SECRETS)} FROM webhook_endpoints w WHERE w.entity_id = ${envelope.entityId}`;
   const data = envelope.data.filter((one) => !left.has(String(one[item])));
   const [signingSecret] = decryptWebhookSecrets(trx.keyring, envelope.entityId, secrets);
   return bodyWithSignature({ ...envelope, data, itemCount: data.length }, signingSecret);
 }
 
 async function insertDeliveries(trx: Executor, deliveries: NewDelivery[]): Promise<void> {
-  await trx.rows`INSERT INTO webhook_deliveries (id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id,
-       commit_id, status, finished_at)
-     SELECT id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id, ${trx.commitId},
-       CASE WHEN has_url THEN 'pending' ELSE 'failed' END, CASE WHEN NOT has_url THEN clock_timestamp() END
-     FROM unnest(${deliveries.map((one) => one.id)}::text[], ${deliveries.map((one) => one.receiver.entityId)}::text[], ${deliveries.map((one) => one.announcement.webhookType)}::text[], ${deliveries.map((one) => one.batchId)}::text[],
-                 ${deliveries.map((one) => one.bodyEncrypted)}::bytea[], ${deliveries.map((one) => one.workflowId)}::text[], ${deliveries.map((one) => one.receiver.hasUrl)}::boolean[])
-       AS d (id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id, has_url)`;
+  await trx.rows`
+    INSERT INTO webhook_deliveries (id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id,
+      commit_id, status, finished_at)
+    SELECT id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id, ${trx.commitId},
+      CASE WHEN has_url THEN 'pending' ELSE 'failed' END, CASE WHEN NOT has_url THEN clock_timestamp() END
+    FROM unnest(${deliveries.map((one) => one.id)}::text[],
+      ${deliveries.map((one) => one.receiver.entityId)}::text[],
+      ${deliveries.map((one) => one.announcement.webhookType)}::text[],
+      ${deliveries.map((one) => one.batchId)}::text[],
+                ${deliveries.map((one) => one.bodyEncrypted)}::bytea[],
+                ${deliveries.map((one) => one.workflowId)}::text[],
+                ${deliveries.map((one) => one.receiver.hasUrl)}::boolean[])
+      AS d (id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id, has_url)`;
 }
 
 export function bodyPlace(deliveryId: string) {

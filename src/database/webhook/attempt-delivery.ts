@@ -123,15 +123,18 @@ export async function claimUnattempted(
   leaseMs: number,
   types: readonly WebhookType[],
 ): Promise<Unattempted[]> {
-  const claimed = await db.rows<{ id: string }>`UPDATE webhook_deliveries c
-     SET sent = c.sent + 1, claimed_until = clock_timestamp() + ${leaseMs} * interval '1 millisecond'
-     FROM webhook_endpoints w JOIN entities e ON e.id = w.entity_id
-     WHERE ${raw(unattempted('c'), { workflowId, types })} AND w.entity_id = c.entity_id AND w.failing_since IS NULL AND e.status <> 'disabled'
-       AND (c.claimed_until IS NULL OR c.claimed_until <= clock_timestamp())
-     RETURNING c.id`;
+  const claimed = await db.rows<{ id: string }>`
+    UPDATE webhook_deliveries c
+    SET sent = c.sent + 1, claimed_until = clock_timestamp() + ${leaseMs} * interval '1 millisecond'
+    FROM webhook_endpoints w JOIN entities e ON e.id = w.entity_id
+    WHERE ${raw(unattempted('c'), { workflowId, types })} AND w.entity_id = c.entity_id
+      AND w.failing_since IS NULL AND e.status <> 'disabled'
+      AND (c.claimed_until IS NULL OR c.claimed_until <= clock_timestamp())
+    RETURNING c.id`;
   const own = new Set(claimed.map(({ id }) => id));
-  const found =
-    await db.rows<DeliveryToAttempt>`SELECT ${raw(TO_ATTEMPT)} FROM ${raw(DELIVERIES)} WHERE ${raw(unattempted('d'), { workflowId, types })} ORDER BY d.event_id`;
+  const found = await db.rows<DeliveryToAttempt>`
+    SELECT ${raw(TO_ATTEMPT)} FROM ${raw(DELIVERIES)} WHERE ${raw(unattempted('d'), { workflowId, types })}
+    ORDER BY d.event_id`;
   return found.map((one) => ({ ...one, claimed: own.has(one.id) }));
 }
 
@@ -149,11 +152,14 @@ export async function deliveryToAttempt(
   db: Executor,
   deliveryId: string,
 ): Promise<DeliveryToRetry | undefined> {
-  return db.row<DeliveryToRetry>`SELECT ${raw(TO_ATTEMPT)},
-       CASE WHEN a.n IS NOT NULL THEN jsonb_build_object('httpStatus', a.http_status, 'error', a.error) END AS last,
-       d.old_url IS NULL AND (w.failing_since IS NULL OR coalesce(a.duration_ms < ${raw(PROMPT_MS)}, false)) AS prompt
-     FROM ${raw(DELIVERIES)} LEFT JOIN webhook_attempts a ON a.delivery_id = d.id AND a.n = d.attempts
-     WHERE d.id = ${deliveryId}`;
+  return db.row<DeliveryToRetry>`
+    SELECT ${raw(TO_ATTEMPT)},
+      CASE WHEN a.n IS NOT NULL THEN jsonb_build_object('httpStatus', a.http_status, 'error',
+      a.error) END AS last,
+      d.old_url IS NULL AND (w.failing_since IS NULL
+        OR coalesce(a.duration_ms < ${raw(PROMPT_MS)}, false)) AS prompt
+    FROM ${raw(DELIVERIES)} LEFT JOIN webhook_attempts a ON a.delivery_id = d.id AND a.n = d.attempts
+    WHERE d.id = ${deliveryId}`;
 }
 
 /**
@@ -167,10 +173,11 @@ export async function awaitPlace(
   { id, nextAttemptAt }: Pick<DeliveryToAttempt, 'id' | 'nextAttemptAt'>,
   inMs: number,
 ): Promise<void> {
-  await db.rows`UPDATE webhook_deliveries SET next_attempt_at = clock_timestamp() + ${inMs} * interval '1 millisecond'
-     WHERE id = ${id} AND status = 'pending' AND attempts = 0
-       AND next_attempt_at::text IS NOT DISTINCT FROM ${nextAttemptAt}::text
-       AND (claimed_until IS NULL OR claimed_until <= clock_timestamp())`;
+  await db.rows`
+    UPDATE webhook_deliveries SET next_attempt_at = clock_timestamp() + ${inMs} * interval '1 millisecond'
+    WHERE id = ${id} AND status = 'pending' AND attempts = 0
+      AND next_attempt_at::text IS NOT DISTINCT FROM ${nextAttemptAt}::text
+      AND (claimed_until IS NULL OR claimed_until <= clock_timestamp())`;
 }
 
 /**
@@ -187,18 +194,20 @@ export async function beginAttempt(
   leaseMs: number,
 ): Promise<boolean> {
   const { id, attempts, url, bodyEncrypted, secretEncrypted } = delivery;
-  const begun = await db.rows`WITH open AS MATERIALIZED (
-       SELECT d.id FROM ${raw(DELIVERIES)}
-       WHERE d.id = ${id} AND d.status = 'pending' AND d.attempts = ${attempts}::int
-         AND (d.claimed_until IS NULL OR d.claimed_until <= clock_timestamp())
-         AND e.status <> 'disabled' AND coalesce(d.old_url, w.url) = ${url} AND d.body_encrypted = ${bodyEncrypted}
-         AND coalesce(d.old_secret_encrypted, w.secret_encrypted) = ${secretEncrypted}
-       FOR SHARE OF e FOR NO KEY UPDATE OF d FOR SHARE OF w
-     )
-     UPDATE webhook_deliveries d
-     SET sent = d.sent + 1, claimed_until = clock_timestamp() + ${leaseMs} * interval '1 millisecond'
-     FROM open WHERE d.id = open.id
-     RETURNING d.id`;
+  const begun = await db.rows`
+    WITH open AS MATERIALIZED (
+      SELECT d.id FROM ${raw(DELIVERIES)}
+      WHERE d.id = ${id} AND d.status = 'pending' AND d.attempts = ${attempts}::int
+        AND (d.claimed_until IS NULL OR d.claimed_until <= clock_timestamp())
+        AND e.status <> 'disabled' AND coalesce(d.old_url, w.url) = ${url}
+          AND d.body_encrypted = ${bodyEncrypted}
+        AND coalesce(d.old_secret_encrypted, w.secret_encrypted) = ${secretEncrypted}
+      FOR SHARE OF e FOR NO KEY UPDATE OF d FOR SHARE OF w
+    )
+    UPDATE webhook_deliveries d
+    SET sent = d.sent + 1, claimed_until = clock_timestamp() + ${leaseMs} * interval '1 millisecond'
+    FROM open WHERE d.id = open.id
+    RETURNING d.id`;
   return begun.length > 0;
 }
 
@@ -213,15 +222,19 @@ export interface AttemptUnderWay {
  * committed what keeps attempts from beginning finds here all that began before.
  */
 export async function attemptsUnderWay(db: Executor, entityId: string): Promise<AttemptUnderWay[]> {
-  return db.rows<AttemptUnderWay>`SELECT id AS delivery_id, claimed_until::text AS until FROM webhook_deliveries
-     WHERE entity_id = ${entityId} AND status = 'pending' AND claimed_until > clock_timestamp()`;
+  return db.rows<AttemptUnderWay>`
+    SELECT id AS delivery_id, claimed_until::text AS until FROM webhook_deliveries
+    WHERE entity_id = ${entityId} AND status = 'pending' AND claimed_until > clock_timestamp()`;
 }
 
 /** Counts those of these attempts that may still be made. */
 export async function stillUnderWay(db: Executor, attempts: AttemptUnderWay[]): Promise<number> {
-  const { count } = await db.oneRow<{ count: number }>`SELECT count(*)::int AS count
-     FROM unnest(${attempts.map(({ deliveryId }) => deliveryId)}::text[], ${attempts.map(({ until }) => until)}::timestamptz[]) AS a (id, until) JOIN webhook_deliveries d ON d.id = a.id
-     WHERE d.claimed_until = a.until AND a.until > clock_timestamp()`;
+  const { count } = await db.oneRow<{ count: number }>`
+    SELECT count(*)::int AS count
+    FROM unnest(${attempts.map(({ deliveryId }) => deliveryId)}::text[],
+      ${attempts.map(({ until }) => until)}::timestamptz[]) AS a (id, until)
+    JOIN webhook_deliveries d ON d.id = a.id
+    WHERE d.claimed_until = a.until AND a.until > clock_timestamp()`;
   return count;
 }
 
@@ -292,47 +305,54 @@ function insertAttempt(
   const place = responseHeadPlace(attempt.deliveryId, attempt.n);
   const headEncrypted = responseHead === null ? null : encrypt(db.keyring, responseHead, place);
   const bound = { ...attempt, ...policy, headEncrypted, delivered: attempt.error === null };
-  return db.oneRow<Recorded>`WITH delivery AS MATERIALIZED (
-       SELECT *, status = 'pending' AND earlier_attempts = attempts AND next_attempt_at <= clock_timestamp()
-           AND next_attempt_at::text IS DISTINCT FROM ${bound.nextAttemptAt}::text AS asked
-       FROM webhook_deliveries WHERE id = ${bound.deliveryId} FOR UPDATE
-     ), attempt AS (
-       INSERT INTO webhook_attempts (delivery_id, n, duration_ms, http_status, error, response_head_encrypted, reached)
-       SELECT id, attempts + 1, ${bound.durationMs}, ${bound.httpStatus}, ${bound.error},
-         -- Under another number it would not open.
-         CASE WHEN attempts = ${bound.n}::int - 1 THEN ${bound.headEncrypted}::bytea END, ${bound.reached} FROM delivery
-       WHERE ${bound.delivered}::boolean OR (status = 'pending' AND attempts = ${bound.n}::int - 1)
-       RETURNING delivery_id, n
-     ), outcome AS (
-       SELECT id, n, CASE WHEN asked THEN 'pending'
-                          WHEN ${bound.delivered}::boolean THEN 'delivered'
-                          WHEN ${bound.httpStatus}::int IS NOT DISTINCT FROM 410
-                            OR n - earlier_attempts >= ${bound.maxAttempts}::int THEN 'failed'
-                          ELSE 'pending' END AS status
-       FROM delivery, attempt
-     ), advanced AS (
-       UPDATE webhook_deliveries d
-       SET attempts = coalesce(o.n, d.attempts), status = coalesce(o.status, d.status), claimed_until = NULL,
-           finished_at = CASE WHEN coalesce(o.status, d.status) = d.status THEN d.finished_at ELSE clock_timestamp() END,
-           workflow_id = CASE WHEN o.status = 'pending' THEN '${raw(workflowIds.webhookDelivery(''))}' || d.id ELSE d.workflow_id END,
-           sent = d.sent - CASE WHEN ${bound.begun}::boolean AND ${bound.reached}::text = 'no' THEN 1 ELSE 0 END,
-           earlier_attempts = CASE WHEN asked THEN coalesce(o.n, d.attempts) ELSE d.earlier_attempts END,
-           next_attempt_at = CASE WHEN o.status = 'pending' AND NOT asked
-                                  THEN clock_timestamp() + ${bound.retryInMs} * interval '1 millisecond' ELSE d.next_attempt_at END
-       FROM delivery LEFT JOIN outcome o ON true WHERE d.id = delivery.id
-       RETURNING d.earlier_attempts, d.next_attempt_at
-     ), endpoint AS (
-       UPDATE webhook_endpoints w
-       SET failing_since = CASE WHEN NOT ${bound.delivered}::boolean THEN clock_timestamp() END
-       FROM delivery, attempt
-       WHERE w.entity_id = delivery.entity_id AND (w.failing_since IS NULL) <> ${bound.delivered}::boolean
-         -- How the old endpoint fares says nothing of the new one.
-         AND delivery.old_url IS NULL
-     )
-     SELECT d.entity_id, d.webhook_type, d.workflow_id, o.id IS NOT NULL AS counted,
-            coalesce(o.status, d.status) AS status, coalesce(o.n, d.attempts) AS attempts,
-            a.earlier_attempts, ${raw(msUntil('a.next_attempt_at'))} AS retry_in_ms
-     FROM delivery d CROSS JOIN advanced a LEFT JOIN outcome o ON true`;
+  return db.oneRow<Recorded>`
+    WITH delivery AS MATERIALIZED (
+      SELECT *, status = 'pending' AND earlier_attempts = attempts AND next_attempt_at <= clock_timestamp()
+          AND next_attempt_at::text IS DISTINCT FROM ${bound.nextAttemptAt}::text AS asked
+      FROM webhook_deliveries WHERE id = ${bound.deliveryId} FOR UPDATE
+    ), attempt AS (
+      INSERT INTO webhook_attempts (delivery_id, n, duration_ms, http_status, error, response_head_encrypted,
+      reached)
+      SELECT id, attempts + 1, ${bound.durationMs}, ${bound.httpStatus}, ${bound.error},
+        -- Under another number it would not open.
+        CASE WHEN attempts = ${bound.n}::int - 1 THEN ${bound.headEncrypted}::bytea END, ${bound.reached}
+        FROM delivery
+      WHERE ${bound.delivered}::boolean OR (status = 'pending' AND attempts = ${bound.n}::int - 1)
+      RETURNING delivery_id, n
+    ), outcome AS (
+      SELECT id, n, CASE WHEN asked THEN 'pending'
+                         WHEN ${bound.delivered}::boolean THEN 'delivered'
+                         WHEN ${bound.httpStatus}::int IS NOT DISTINCT FROM 410
+                           OR n - earlier_attempts >= ${bound.maxAttempts}::int THEN 'failed'
+                         ELSE 'pending' END AS status
+      FROM delivery, attempt
+    ), advanced AS (
+      UPDATE webhook_deliveries d
+      SET attempts = coalesce(o.n, d.attempts), status = coalesce(o.status, d.status), claimed_until = NULL,
+          finished_at = CASE WHEN coalesce(o.status, d.status) = d.status THEN d.finished_at
+            ELSE clock_timestamp() END,
+          workflow_id = CASE WHEN o.status = 'pending' THEN '${raw(workflowIds.webhookDelivery(''))}' || d.id
+            ELSE d.workflow_id END,
+          sent = d.sent - CASE WHEN ${bound.begun}::boolean AND ${bound.reached}::text = 'no' THEN 1
+            ELSE 0 END,
+          earlier_attempts = CASE WHEN asked THEN coalesce(o.n, d.attempts) ELSE d.earlier_attempts END,
+          next_attempt_at = CASE WHEN o.status = 'pending' AND NOT asked
+                                 THEN clock_timestamp() + ${bound.retryInMs} * interval '1 millisecond'
+                                   ELSE d.next_attempt_at END
+      FROM delivery LEFT JOIN outcome o ON true WHERE d.id = delivery.id
+      RETURNING d.earlier_attempts, d.next_attempt_at
+    ), endpoint AS (
+      UPDATE webhook_endpoints w
+      SET failing_since = CASE WHEN NOT ${bound.delivered}::boolean THEN clock_timestamp() END
+      FROM delivery, attempt
+      WHERE w.entity_id = delivery.entity_id AND (w.failing_since IS NULL) <> ${bound.delivered}::boolean
+        -- How the old endpoint fares says nothing of the new one.
+        AND delivery.old_url IS NULL
+    )
+    SELECT d.entity_id, d.webhook_type, d.workflow_id, o.id IS NOT NULL AS counted,
+           coalesce(o.status, d.status) AS status, coalesce(o.n, d.attempts) AS attempts,
+           a.earlier_attempts, ${raw(msUntil('a.next_attempt_at'))} AS retry_in_ms
+    FROM delivery d CROSS JOIN advanced a LEFT JOIN outcome o ON true`;
 }
 
 /**
@@ -347,17 +367,15 @@ export async function handOver(
 ): Promise<number> {
   const deliveryIds = [...left.keys()];
   const unsent = deliveryIds.filter((id) => left.get(id));
-  const handed = await trx.rows<{
-    id: string;
-    entityId: string;
-    webhookType: WebhookType;
-  }>`UPDATE webhook_deliveries SET workflow_id = '${raw(workflowIds.webhookDelivery(''))}' || id,
-       sent = sent - CASE WHEN id = ANY(${unsent}) THEN 1 ELSE 0 END,
-       claimed_until = CASE WHEN id = ANY(${unsent}) THEN NULL ELSE claimed_until END
-     WHERE id IN (SELECT id FROM webhook_deliveries
-                  WHERE id = ANY(${deliveryIds}) AND workflow_id = ${workflowId} AND status = 'pending' AND attempts = 0
-                  ORDER BY id FOR UPDATE)
-     RETURNING id, entity_id, webhook_type`;
+  const handed = await trx.rows<{ id: string; entityId: string; webhookType: WebhookType }>`
+    UPDATE webhook_deliveries SET workflow_id = '${raw(workflowIds.webhookDelivery(''))}' || id,
+      sent = sent - CASE WHEN id = ANY(${unsent}) THEN 1 ELSE 0 END,
+      claimed_until = CASE WHEN id = ANY(${unsent}) THEN NULL ELSE claimed_until END
+    WHERE id IN (SELECT id FROM webhook_deliveries
+                 WHERE id = ANY(${deliveryIds}) AND workflow_id = ${workflowId} AND status = 'pending'
+                   AND attempts = 0
+                 ORDER BY id FOR UPDATE)
+    RETURNING id, entity_id, webhook_type`;
   await enqueueStarts(
     trx,
     handed.map((one) => deliveryStart([one.id], one)),

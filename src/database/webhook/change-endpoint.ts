@@ -17,7 +17,9 @@ export async function insertWebhookEndpoint(
   endpoint: { entityId: string; url: string | undefined; secret: string },
 ): Promise<void> {
   const { entityId, url, secret } = endpoint;
-  await trx.row`INSERT INTO webhook_endpoints (entity_id, url, secret_encrypted) VALUES (${entityId}, ${url ?? null}, ${encrypt(trx.keyring, secret, secretPlace(entityId))})`;
+  await trx.row`
+    INSERT INTO webhook_endpoints (entity_id, url, secret_encrypted)
+    VALUES (${entityId}, ${url ?? null}, ${encrypt(trx.keyring, secret, secretPlace(entityId))})`;
 }
 
 /** Null where the entity takes no webhooks. */
@@ -30,9 +32,11 @@ export async function findWebhookUrl(db: Executor, entityId: string): Promise<st
 
 /** A new address starts in good standing. */
 export async function setWebhookUrl(db: Executor, entityId: string, url: string | null): Promise<void> {
-  await db.row`UPDATE webhook_endpoints SET failing_since = CASE WHEN url IS NOT DISTINCT FROM ${url} THEN failing_since END,
-       url = ${url}
-     WHERE entity_id = ${entityId}`;
+  await db.row`
+    UPDATE webhook_endpoints SET failing_since = CASE WHEN url IS NOT DISTINCT
+    FROM ${url} THEN failing_since END,
+      url = ${url}
+    WHERE entity_id = ${entityId}`;
 }
 
 /** The old secret stays good for this long after a rotation. */
@@ -60,23 +64,27 @@ async function changeSecrets(
   set: string,
   bindings: { secret?: Buffer; rotation?: string },
 ): Promise<Date | null> {
-  const { until } = await trx.oneRow<{ until: Date | null }>`WITH before AS MATERIALIZED (
-         SELECT secret_encrypted AS secret, previous_secret_encrypted AS previous, previous_secret_until AS until
-         FROM webhook_endpoints WHERE entity_id = ${entityId} FOR NO KEY UPDATE
-       ), after AS (
-         UPDATE webhook_endpoints w SET ${raw(set, bindings)} FROM before WHERE w.entity_id = ${entityId}
-         RETURNING w.secret_encrypted AS secret, w.previous_secret_encrypted AS previous, w.previous_secret_until AS until
-       ), retired AS (
-         INSERT INTO retired_webhook_secrets (entity_id, secret_encrypted, retired_at)
-         SELECT ${entityId}, old.secret, old.at
-         FROM before, after, LATERAL (VALUES (before.secret, clock_timestamp()),
-                                             (before.previous, least(before.until, clock_timestamp()))) AS old (secret, at)
-         WHERE old.secret NOT IN (after.secret, coalesce(after.previous, after.secret))
-           AND old.at > clock_timestamp() - ${KEPT}::interval
-           AND (SELECT count(*) FROM retired_webhook_secrets r
-                WHERE r.entity_id = ${entityId} AND r.retired_at > clock_timestamp() - ${KEPT}::interval) < ${KEPT_MAX}
-       )
-       SELECT until FROM after`;
+  const { until } = await trx.oneRow<{ until: Date | null }>`
+    WITH before AS MATERIALIZED (
+      SELECT secret_encrypted AS secret, previous_secret_encrypted AS previous, previous_secret_until AS until
+      FROM webhook_endpoints WHERE entity_id = ${entityId} FOR NO KEY UPDATE
+    ), after AS (
+      UPDATE webhook_endpoints w SET ${raw(set, bindings)} FROM before WHERE w.entity_id = ${entityId}
+      RETURNING w.secret_encrypted AS secret, w.previous_secret_encrypted AS previous,
+      w.previous_secret_until AS until
+    ), retired AS (
+      INSERT INTO retired_webhook_secrets (entity_id, secret_encrypted, retired_at)
+      SELECT ${entityId}, old.secret, old.at
+      FROM before, after, LATERAL (VALUES (before.secret, clock_timestamp()),
+                                          (before.previous, least(before.until,
+                                          clock_timestamp()))) AS old (secret, at)
+      WHERE old.secret NOT IN (after.secret, coalesce(after.previous, after.secret))
+        AND old.at > clock_timestamp() - ${KEPT}::interval
+        AND (SELECT count(*) FROM retired_webhook_secrets r
+             WHERE r.entity_id = ${entityId}
+               AND r.retired_at > clock_timestamp() - ${KEPT}::interval) < ${KEPT_MAX}
+    )
+    SELECT until FROM after`;
   return until;
 }
 
@@ -117,10 +125,12 @@ export async function replaceWebhookSecret(
   entityId: string,
   secret: string,
 ): Promise<null> {
-  await trx.row`WITH forgotten AS (DELETE FROM retired_webhook_secrets WHERE entity_id = ${entityId})
-     UPDATE webhook_endpoints
-     SET secret_encrypted = ${encrypt(trx.keyring, secret, secretPlace(entityId))}, previous_secret_encrypted = NULL, previous_secret_until = NULL
-     WHERE entity_id = ${entityId}`;
+  await trx.row`
+    WITH forgotten AS (DELETE FROM retired_webhook_secrets WHERE entity_id = ${entityId})
+    UPDATE webhook_endpoints
+    SET secret_encrypted = ${encrypt(trx.keyring, secret, secretPlace(entityId))},
+      previous_secret_encrypted = NULL, previous_secret_until = NULL
+    WHERE entity_id = ${entityId}`;
   await recordAuditEvent(trx, by, {
     action: 'webhook_secret.rotated',
     entityId,
@@ -141,19 +151,22 @@ export async function finishSecretRotation(trx: Transaction, by: Actor, entityId
 
 /** Few rows: an entity retires at most ten secrets in three days. */
 export async function forgetRetiredSecrets(db: Executor): Promise<void> {
-  await db.row`DELETE FROM retired_webhook_secrets WHERE retired_at <= clock_timestamp() - ${KEPT}::interval`;
+  await db.row`
+    DELETE FROM retired_webhook_secrets WHERE retired_at <= clock_timestamp() - ${KEPT}::interval`;
 }
 
 /** The secret that an entity's receiver has known for longest, as far back as they are kept. */
 export async function longestKnownSecret(trx: Transaction, entityId: string): Promise<Buffer> {
-  const { secret } = await trx.oneRow<{ secret: Buffer }>`SELECT secret FROM (
-       SELECT secret_encrypted AS secret, retired_at FROM retired_webhook_secrets WHERE entity_id = ${entityId}
-       UNION ALL
-       SELECT old.secret, old.retired_at FROM webhook_endpoints w,
-         LATERAL (VALUES (w.previous_secret_encrypted, w.previous_secret_until), (w.secret_encrypted, 'infinity')) AS old (secret, retired_at)
-       WHERE w.entity_id = ${entityId}) AS known
-     WHERE secret IS NOT NULL AND retired_at > clock_timestamp() - ${KEPT}::interval
-     ORDER BY retired_at LIMIT 1`;
+  const { secret } = await trx.oneRow<{ secret: Buffer }>`
+    SELECT secret FROM (
+      SELECT secret_encrypted AS secret, retired_at FROM retired_webhook_secrets WHERE entity_id = ${entityId}
+      UNION ALL
+      SELECT old.secret, old.retired_at FROM webhook_endpoints w,
+        LATERAL (VALUES (w.previous_secret_encrypted, w.previous_secret_until), (w.secret_encrypted,
+        'infinity')) AS old (secret, retired_at)
+      WHERE w.entity_id = ${entityId}) AS known
+    WHERE secret IS NOT NULL AND retired_at > clock_timestamp() - ${KEPT}::interval
+    ORDER BY retired_at LIMIT 1`;
   return secret;
 }
 

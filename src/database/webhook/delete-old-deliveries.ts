@@ -32,31 +32,36 @@ export async function forgetDeliveries(db: Executor, keptDays: number): Promise<
   // Ids sort by time, so the primary key leads to the oldest. The database's clock has the last
   // word.
   const before = firstIdAt('delivery', new Date(Date.now() - keptDays * DAY_MS));
-  const past = await db.rows<{
-    id: string;
-    bodyEncrypted: Buffer | null;
-  }>`SELECT id, CASE WHEN webhook_type = ANY(${ASKING}) THEN body_encrypted END AS body_encrypted FROM webhook_deliveries
-     WHERE id < ${before} AND status <> 'pending' AND created_at < clock_timestamp() - ${keptDays} * interval '1 day'
-     ORDER BY id LIMIT ${raw(SWEEP)} FOR UPDATE SKIP LOCKED`;
+  const past = await db.rows<{ id: string; bodyEncrypted: Buffer | null }>`
+    SELECT id, CASE WHEN webhook_type = ANY(${ASKING}) THEN body_encrypted END AS body_encrypted
+    FROM webhook_deliveries
+    WHERE id < ${before} AND status <> 'pending'
+      AND created_at < clock_timestamp() - ${keptDays} * interval '1 day'
+    ORDER BY id LIMIT ${raw(SWEEP)} FOR UPDATE SKIP LOCKED`;
   if (past.length === 0) return false;
   // Since they were read, some may have been redelivered, or forgotten by another process.
-  await db.rows`WITH past AS (
-       SELECT d.id, given.hash FROM webhook_deliveries d JOIN unnest(${past.map(({ id }) => id)}::text[], ${past.map((one) => hashOf(db.keyring, one))}::bytea[]) AS given (id, hash) USING (id)
-       WHERE d.status <> 'pending' ORDER BY d.id FOR UPDATE OF d SKIP LOCKED
-     ), attempts AS (
-       DELETE FROM webhook_attempts a USING past WHERE a.delivery_id = past.id
-     ), receipts AS (
-       INSERT INTO webhook_receipts (delivery_id, entity_id, webhook_type, announced_at, sent, delivered_at, feed_read,
-         body_sha256)
-       SELECT d.id, d.entity_id, d.webhook_type, d.created_at, d.sent,
-         (SELECT min(at) FROM webhook_attempts WHERE delivery_id = d.id AND error IS NULL),
-         d.withdrawn_at IS NULL AND EXISTS (SELECT FROM webhook_endpoints w WHERE w.entity_id = d.entity_id
-                 AND (d.created_xid, d.event_id) <= (w.feed_read_xid, w.feed_read_event_id)), past.hash
-       FROM past JOIN webhook_deliveries d USING (id) WHERE d.webhook_type = ANY(${ASKING})
-     ), gone AS (
-       DELETE FROM webhook_deliveries d USING past WHERE d.id = past.id RETURNING d.created_at
-     )
-     UPDATE feed_horizon SET passed = latest FROM (SELECT max(created_at) AS latest FROM gone) AS g WHERE latest > passed`;
+  await db.rows`
+    WITH past AS (
+      SELECT d.id, given.hash FROM webhook_deliveries d
+      JOIN unnest(${past.map(({ id }) => id)}::text[],
+      ${past.map((one) => hashOf(db.keyring, one))}::bytea[]) AS given (id, hash) USING (id)
+      WHERE d.status <> 'pending' ORDER BY d.id FOR UPDATE OF d SKIP LOCKED
+    ), attempts AS (
+      DELETE FROM webhook_attempts a USING past WHERE a.delivery_id = past.id
+    ), receipts AS (
+      INSERT INTO webhook_receipts (delivery_id, entity_id, webhook_type, announced_at, sent, delivered_at,
+      feed_read,
+        body_sha256)
+      SELECT d.id, d.entity_id, d.webhook_type, d.created_at, d.sent,
+        (SELECT min(at) FROM webhook_attempts WHERE delivery_id = d.id AND error IS NULL),
+        d.withdrawn_at IS NULL AND EXISTS (SELECT FROM webhook_endpoints w WHERE w.entity_id = d.entity_id
+                AND (d.created_xid, d.event_id) <= (w.feed_read_xid, w.feed_read_event_id)), past.hash
+      FROM past JOIN webhook_deliveries d USING (id) WHERE d.webhook_type = ANY(${ASKING})
+    ), gone AS (
+      DELETE FROM webhook_deliveries d USING past WHERE d.id = past.id RETURNING d.created_at
+    )
+    UPDATE feed_horizon SET passed = latest FROM (SELECT max(created_at) AS latest FROM gone) AS g
+    WHERE latest > passed`;
   return past.length === SWEEP;
 }
 

@@ -19,20 +19,17 @@ export async function releaseDeliveries(trx: Transaction, entityId: string): Pro
   let last = '';
   for (;;) {
     // The workflow that announced the rest attempts it, or hands it over.
-    const waiting = await trx.rows<{
-      id: string;
-      entityId: string;
-      webhookType: WebhookType;
-    }>`WITH waiting AS MATERIALIZED (
-         SELECT id, entity_id, webhook_type, next_attempt_at FROM webhook_deliveries
-         WHERE entity_id = ${entityId} AND status = 'pending' AND id > ${last}
-           AND workflow_id = '${raw(workflowIds.webhookDelivery(''))}' || id
-         ORDER BY id LIMIT ${raw(AT_ONCE)} FOR NO KEY UPDATE
-       ), due AS (
-         UPDATE webhook_deliveries d SET next_attempt_at = clock_timestamp()
-         FROM waiting w WHERE d.id = w.id AND w.next_attempt_at > clock_timestamp()
-       )
-       SELECT id, entity_id, webhook_type FROM waiting ORDER BY id`;
+    const waiting = await trx.rows<{ id: string; entityId: string; webhookType: WebhookType }>`
+      WITH waiting AS MATERIALIZED (
+        SELECT id, entity_id, webhook_type, next_attempt_at FROM webhook_deliveries
+        WHERE entity_id = ${entityId} AND status = 'pending' AND id > ${last}
+          AND workflow_id = '${raw(workflowIds.webhookDelivery(''))}' || id
+        ORDER BY id LIMIT ${raw(AT_ONCE)} FOR NO KEY UPDATE
+      ), due AS (
+        UPDATE webhook_deliveries d SET next_attempt_at = clock_timestamp()
+        FROM waiting w WHERE d.id = w.id AND w.next_attempt_at > clock_timestamp()
+      )
+      SELECT id, entity_id, webhook_type FROM waiting ORDER BY id`;
     await enqueueStarts(
       trx,
       waiting.map((one) => ({ ...deliveryStart([one.id], one), again: 'redeliveryRequested' as const })),
@@ -65,6 +62,7 @@ export async function announceToOldEndpoint(
       items: [{ sequence: 1, ...change }],
     },
   ]);
-  await trx.rows`UPDATE webhook_deliveries d SET old_url = w.url, old_secret_encrypted = ${signedWith}
-     FROM webhook_endpoints w WHERE d.id = ${deliveryId} AND w.entity_id = d.entity_id`;
+  await trx.rows`
+    UPDATE webhook_deliveries d SET old_url = w.url, old_secret_encrypted = ${signedWith}
+    FROM webhook_endpoints w WHERE d.id = ${deliveryId} AND w.entity_id = d.entity_id`;
 }

@@ -49,8 +49,8 @@ export async function readDelivery(
   entityId: string,
   deliveryId: string,
 ): Promise<DeliveryRecord | undefined> {
-  const delivery =
-    await db.row<Delivery>`SELECT ${raw(COLUMNS)} FROM webhook_deliveries d WHERE d.id = ${deliveryId} AND d.entity_id = ${entityId}`;
+  const delivery = await db.row<Delivery>`
+    SELECT ${raw(COLUMNS)} FROM webhook_deliveries d WHERE d.id = ${deliveryId} AND d.entity_id = ${entityId}`;
   return delivery && (await withAttempts(db, [delivery]))[0];
 }
 
@@ -87,11 +87,11 @@ export async function listDeliveries(
 
 async function withAttempts(db: Executor, deliveries: Delivery[]): Promise<DeliveryRecord[]> {
   if (deliveries.length === 0) return [];
-  const attempts = await db.rows<
-    { deliveryId: string } & AttemptRecord
-  >`SELECT a.delivery_id, a.at, a.http_status AS status, a.duration_ms, a.error
-     FROM webhook_attempts a JOIN webhook_deliveries d ON d.id = a.delivery_id
-     WHERE a.delivery_id = ANY(${deliveries.map((one) => one.deliveryId)}) AND a.n > d.attempts - ${ATTEMPTS_SHOWN}::int ORDER BY a.delivery_id, a.n`;
+  const attempts = await db.rows<{ deliveryId: string } & AttemptRecord>`
+    SELECT a.delivery_id, a.at, a.http_status AS status, a.duration_ms, a.error
+    FROM webhook_attempts a JOIN webhook_deliveries d ON d.id = a.delivery_id
+    WHERE a.delivery_id = ANY(${deliveries.map((one) => one.deliveryId)})
+      AND a.n > d.attempts - ${ATTEMPTS_SHOWN}::int ORDER BY a.delivery_id, a.n`;
   const byDelivery = groupBy(attempts, ({ deliveryId }) => deliveryId);
   return deliveries.map((delivery) => ({
     ...delivery,
@@ -111,23 +111,24 @@ async function withAttempts(db: Executor, deliveries: Delivery[]): Promise<Deliv
  * @throws Failure not_found; delivery_withdrawn; no_webhook_url
  */
 export async function redeliver(trx: Executor, entityId: string, deliveryId: string): Promise<void> {
-  const again = await trx.row<{ entityId: string; webhookType: WebhookType }>`UPDATE webhook_deliveries d
-     SET status = 'pending', finished_at = NULL, earlier_attempts = attempts, next_attempt_at = clock_timestamp(),
-       old_url = NULL, old_secret_encrypted = NULL, workflow_id = '${raw(workflowIds.webhookDelivery(''))}' || id
-     WHERE id = ${deliveryId} AND entity_id = ${entityId} AND withdrawn_at IS NULL
-       AND EXISTS (SELECT FROM webhook_endpoints w WHERE w.entity_id = d.entity_id AND w.url IS NOT NULL)
-     RETURNING entity_id, webhook_type`;
+  const again = await trx.row<{ entityId: string; webhookType: WebhookType }>`
+    UPDATE webhook_deliveries d
+    SET status = 'pending', finished_at = NULL, earlier_attempts = attempts,
+      next_attempt_at = clock_timestamp(),
+      old_url = NULL, old_secret_encrypted = NULL,
+      workflow_id = '${raw(workflowIds.webhookDelivery(''))}' || id
+    WHERE id = ${deliveryId} AND entity_id = ${entityId} AND withdrawn_at IS NULL
+      AND EXISTS (SELECT FROM webhook_endpoints w WHERE w.entity_id = d.entity_id AND w.url IS NOT NULL)
+    RETURNING entity_id, webhook_type`;
   if (!again) throw await notAgain(trx, entityId, deliveryId);
   await enqueueStarts(trx, [{ ...deliveryStart([deliveryId], again), again: 'redeliveryRequested' }]);
 }
 
 /** A row that is not withdrawn had no URL to go to, also where it has one by now. */
 async function notAgain(trx: Executor, entityId: string, deliveryId: string): Promise<Failure> {
-  const found = await trx.row<{
-    status: DeliveryStatus;
-    withdrawn: boolean;
-  }>`SELECT status, withdrawn_at IS NOT NULL AS withdrawn FROM webhook_deliveries
-     WHERE id = ${deliveryId} AND entity_id = ${entityId}`;
+  const found = await trx.row<{ status: DeliveryStatus; withdrawn: boolean }>`
+    SELECT status, withdrawn_at IS NOT NULL AS withdrawn FROM webhook_deliveries
+    WHERE id = ${deliveryId} AND entity_id = ${entityId}`;
   if (!found) return new Failure('not_found', 'You have no such delivery');
   return new Failure(
     found.withdrawn ? 'delivery_withdrawn' : 'no_webhook_url',
@@ -152,10 +153,12 @@ export async function refuseUnsent(
   entityId: string,
   webhookType: 'webhook.test' | 'webhook.endpoint_changed',
 ): Promise<void> {
-  const { count } = await trx.oneRow<{ count: number }>`SELECT count(*)::int AS count FROM (
-       SELECT status, attempts FROM webhook_deliveries WHERE entity_id = ${entityId} AND webhook_type = ${webhookType}
-       ORDER BY created_at DESC, id DESC LIMIT ${raw(UNSENT_MAX)}) AS latest
-     WHERE status = 'pending' AND attempts = 0`;
+  const { count } = await trx.oneRow<{ count: number }>`
+    SELECT count(*)::int AS count FROM (
+      SELECT status, attempts FROM webhook_deliveries
+      WHERE entity_id = ${entityId} AND webhook_type = ${webhookType}
+      ORDER BY created_at DESC, id DESC LIMIT ${raw(UNSENT_MAX)}) AS latest
+    WHERE status = 'pending' AND attempts = 0`;
   if (count !== UNSENT_MAX) return;
   throw new Failure(
     'rate_limited',

@@ -10,7 +10,8 @@ export interface EncryptedBody {
 }
 
 export function readBodies(db: Executor, deliveryIds: string[]): Promise<EncryptedBody[]> {
-  return db.rows<EncryptedBody>`SELECT id, body_encrypted FROM webhook_deliveries WHERE id = ANY(${deliveryIds})`;
+  return db.rows<EncryptedBody>`
+    SELECT id, body_encrypted FROM webhook_deliveries WHERE id = ANY(${deliveryIds})`;
 }
 
 /** Undefined where the ring lacks its key. */

@@ -49,8 +49,9 @@ export async function findFeedPosition(
   entityId: string,
   eventId: string,
 ): Promise<FeedPosition | undefined> {
-  return db.row<FeedPosition>`SELECT created_xid::text AS xid, event_id FROM webhook_deliveries
-     WHERE id = ${idAs('delivery', eventId)} AND entity_id = ${entityId} AND created_at > ${raw(FEED_HORIZON)}`;
+  return db.row<FeedPosition>`
+    SELECT created_xid::text AS xid, event_id FROM webhook_deliveries
+    WHERE id = ${idAs('delivery', eventId)} AND entity_id = ${entityId} AND created_at > ${raw(FEED_HORIZON)}`;
 }
 
 /** Whether an event of this id, whosever, is from before what is kept of all feeds. */
@@ -78,7 +79,8 @@ export async function readFeed(
 ): Promise<FeedEvent[]> {
   const found = await db.transaction(async (trx) => {
     const [, page] = await Promise.all([
-      trx.rows`SELECT FROM webhook_endpoints WHERE entity_id = ${entityId} FOR NO KEY UPDATE`,
+      trx.rows`
+        SELECT FROM webhook_endpoints WHERE entity_id = ${entityId} FOR NO KEY UPDATE`,
       readPage(trx, entityId, after, limit),
     ]);
     return page;
@@ -90,17 +92,18 @@ export async function readFeed(
 }
 
 async function readPage(trx: Executor, entityId: string, after: FeedPosition, limit: number) {
-  return trx.rows<{ id: string; eventId: string; bodyEncrypted: Buffer }>`WITH page AS MATERIALIZED (
-       SELECT id, created_xid, event_id, body_encrypted FROM webhook_deliveries
-       WHERE entity_id = ${entityId} AND (created_xid, event_id) > (${after.xid}::xid8, ${after.eventId})
-         ${raw(after === FEED_START ? `AND created_at > ${FEED_HORIZON}` : '')}
-         AND created_xid < pg_snapshot_xmin(pg_current_snapshot()) AND withdrawn_at IS NULL
-       ORDER BY created_xid, event_id LIMIT ${limit}
-     ), progress AS (
-       UPDATE webhook_endpoints w SET feed_read_xid = last.created_xid, feed_read_event_id = last.event_id
-       FROM (SELECT created_xid, event_id FROM page ORDER BY created_xid DESC, event_id DESC LIMIT 1) AS last
-       WHERE w.entity_id = ${entityId}
-         AND (w.feed_read_xid, w.feed_read_event_id) < (last.created_xid, last.event_id)
-     )
-     SELECT id, event_id, body_encrypted FROM page ORDER BY created_xid, event_id`;
+  return trx.rows<{ id: string; eventId: string; bodyEncrypted: Buffer }>`
+    WITH page AS MATERIALIZED (
+      SELECT id, created_xid, event_id, body_encrypted FROM webhook_deliveries
+      WHERE entity_id = ${entityId} AND (created_xid, event_id) > (${after.xid}::xid8, ${after.eventId})
+        ${raw(after === FEED_START ? `AND created_at > ${FEED_HORIZON}` : '')}
+        AND created_xid < pg_snapshot_xmin(pg_current_snapshot()) AND withdrawn_at IS NULL
+      ORDER BY created_xid, event_id LIMIT ${limit}
+    ), progress AS (
+      UPDATE webhook_endpoints w SET feed_read_xid = last.created_xid, feed_read_event_id = last.event_id
+      FROM (SELECT created_xid, event_id FROM page ORDER BY created_xid DESC, event_id DESC LIMIT 1) AS last
+      WHERE w.entity_id = ${entityId}
+        AND (w.feed_read_xid, w.feed_read_event_id) < (last.created_xid, last.event_id)
+    )
+    SELECT id, event_id, body_encrypted FROM page ORDER BY created_xid, event_id`;
 }

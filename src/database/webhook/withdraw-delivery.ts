@@ -67,17 +67,25 @@ export async function withdraw(
   const { table, delivery, receiver, item, sharedBy, asksFor } = ASKED[asked];
   // Sent together, and run in this order: the last sees all that was done before the locks.
   const [, , found] = await Promise.all([
-    trx.rows`SELECT id FROM webhook_deliveries WHERE id IN (SELECT ${raw(delivery)} FROM ${raw(table)} WHERE id = ANY(${ids}))
-       ORDER BY id FOR NO KEY UPDATE`,
-    trx.rows`SELECT entity_id FROM webhook_endpoints WHERE entity_id IN (SELECT ${raw(receiver)} FROM ${raw(table)} WHERE id = ANY(${ids}))
-       ORDER BY entity_id FOR SHARE`,
-    trx.rows<Asked>`SELECT a.id, d.id AS delivery_id,
-         d.sent = 0 AND d.status <> 'delivered' AND (d.created_xid, d.event_id) > (w.feed_read_xid, w.feed_read_event_id) AS undelivered,
-         CASE WHEN EXISTS (SELECT FROM ${raw(table)} o
-                           WHERE o.${raw(sharedBy)} = a.${raw(sharedBy)} AND ${raw(asksFor)} AND o.${raw(delivery)} = d.id
-                             AND o.id <> ALL(${ids})) THEN d.body_encrypted END AS body_encrypted
-       FROM ${raw(table)} a JOIN webhook_deliveries d ON d.id = a.${raw(delivery)} JOIN webhook_endpoints w ON w.entity_id = d.entity_id
-       WHERE a.id = ANY(${ids})`,
+    trx.rows`
+      SELECT id FROM webhook_deliveries WHERE id IN (SELECT ${raw(delivery)} FROM ${raw(table)}
+      WHERE id = ANY(${ids}))
+      ORDER BY id FOR NO KEY UPDATE`,
+    trx.rows`
+      SELECT entity_id FROM webhook_endpoints WHERE entity_id IN (SELECT ${raw(receiver)} FROM ${raw(table)}
+      WHERE id = ANY(${ids}))
+      ORDER BY entity_id FOR SHARE`,
+    trx.rows<Asked>`
+      SELECT a.id, d.id AS delivery_id,
+        d.sent = 0 AND d.status <> 'delivered' AND (d.created_xid, d.event_id) > (w.feed_read_xid,
+        w.feed_read_event_id) AS undelivered,
+        CASE WHEN EXISTS (SELECT FROM ${raw(table)} o
+                          WHERE o.${raw(sharedBy)} = a.${raw(sharedBy)} AND ${raw(asksFor)}
+                            AND o.${raw(delivery)} = d.id
+                            AND o.id <> ALL(${ids})) THEN d.body_encrypted END AS body_encrypted
+      FROM ${raw(table)} a JOIN webhook_deliveries d ON d.id = a.${raw(delivery)}
+      JOIN webhook_endpoints w ON w.entity_id = d.entity_id
+      WHERE a.id = ANY(${ids})`,
   ]);
   const undelivered = found.filter((one) => one.undelivered);
   await endDeliveries(
@@ -91,9 +99,11 @@ export async function withdraw(
 async function endDeliveries(trx: Executor, over: Asked[]): Promise<void> {
   if (over.length === 0) return;
   const unseen = over.flatMap(({ deliveryId, undelivered }) => (undelivered ? [deliveryId] : []));
-  await trx.rows`UPDATE webhook_deliveries SET status = 'failed', finished_at = coalesce(finished_at, clock_timestamp()),
-       withdrawn_at = CASE WHEN id = ANY(${unseen}) THEN clock_timestamp() END
-     WHERE id = ANY(${over.map(({ deliveryId }) => deliveryId)}) AND (status = 'pending' OR id = ANY(${unseen}))`;
+  await trx.rows`
+    UPDATE webhook_deliveries SET status = 'failed', finished_at = coalesce(finished_at, clock_timestamp()),
+      withdrawn_at = CASE WHEN id = ANY(${unseen}) THEN clock_timestamp() END
+    WHERE id = ANY(${over.map(({ deliveryId }) => deliveryId)}) AND (status = 'pending'
+      OR id = ANY(${unseen}))`;
 }
 
 /** A sender reads the bytes after it has claimed the delivery, so no receiver has seen these. */
@@ -104,9 +114,8 @@ async function shortenBodies(trx: Executor, item: string, undelivered: Asked[]):
     const ended = new Set(undelivered.flatMap((one) => (one.deliveryId === deliveryId ? [one.id] : [])));
     const place = bodyPlace(deliveryId);
     const shorter = await bodyWithout(trx, decrypt(trx.keyring, bodyEncrypted, place), item, ended);
-    const replaced = await trx.row<{
-      done: boolean;
-    }>`SELECT replace_unseen_body(${deliveryId}, ${encrypt(trx.keyring, shorter, place)}) AS done`;
+    const replaced = await trx.row<{ done: boolean }>`
+      SELECT replace_unseen_body(${deliveryId}, ${encrypt(trx.keyring, shorter, place)}) AS done`;
     if (replaced?.done !== true) throw new Error(`${deliveryId} has been seen under its locks`);
   }
 }

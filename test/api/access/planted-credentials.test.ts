@@ -48,10 +48,9 @@ async function tokenStatus(clientId: string, clientSecret: string, url = api.url
 }
 
 const hashOf = (entityId: string) =>
-  test.db.row<{
-    hash: Buffer;
-    previous: Buffer | null;
-  }>`SELECT secret_hash AS hash, previous_secret_hash AS previous FROM client_credentials WHERE entity_id = ${entityId}`;
+  test.db.row<{ hash: Buffer; previous: Buffer | null }>`
+  SELECT secret_hash AS hash, previous_secret_hash AS previous FROM client_credentials
+  WHERE entity_id = ${entityId}`;
 
 const PREVIOUS = `UPDATE client_credentials
   SET previous_secret_hash = :hash, previous_secret_until = clock_timestamp() + interval '1 day'
@@ -116,10 +115,8 @@ describe('a planted signing key', () => {
 
   it('verifies nothing, whatever stands in the place of its private half, and is told to nobody', async () => {
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
-    const own = await test.db.row<{
-      kid: string;
-      encrypted: Buffer;
-    }>`SELECT kid, private_key_encrypted AS encrypted FROM signing_keys WHERE retired_at IS NULL`;
+    const own = await test.db.row<{ kid: string; encrypted: Buffer }>`
+      SELECT kid, private_key_encrypted AS encrypted FROM signing_keys WHERE retired_at IS NULL`;
     const kids: string[] = [];
     for (const encrypted of [randomBytes(99), Buffer.from(pem), own?.encrypted]) {
       const kid = newId('signingKey');
@@ -175,7 +172,8 @@ it('a client secret is hashed with the new key of the ring at its next token cal
   expect(await Promise.all(twice)).toEqual([200, 200]);
   expect(await left()).toEqual({ [fresh.current]: 1, [old.current]: 1 });
   expect(
-    await own.db.rows`SELECT actor, after FROM audit_events WHERE action = 'client_secret.rehashed'`,
+    await own.db.rows`
+    SELECT actor, after FROM audit_events WHERE action = 'client_secret.rehashed'`,
   ).toEqual([{ actor: entityId, after: { clientId, kid: fresh.current } }]);
   await rotated.close();
 

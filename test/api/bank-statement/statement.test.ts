@@ -93,8 +93,9 @@ const summaryOf = async (...given: Parameters<typeof match>) => (await match(...
 
 /** The day that comes so many days after today, once it has come for the bank. */
 async function ahead(days: number): Promise<string> {
-  await served.db
-    .rows`UPDATE entities SET clock_offset = greatest(clock_offset, make_interval(days => ${days})) WHERE id = ${parties.bankId}`;
+  await served.db.rows`
+    UPDATE entities SET clock_offset = greatest(clock_offset, make_interval(days => ${days}))
+    WHERE id = ${parties.bankId}`;
   return addDays(today, days);
 }
 
@@ -381,8 +382,8 @@ test('a line that is booked twelve years ago is an error of that line', async ()
 });
 
 test('a merchant whose test clock is as far as it goes can still charge, and its bank sends files', async () => {
-  await served.db
-    .rows`UPDATE entities SET clock_offset = '9998-12-30' - clock_timestamp() WHERE id = ${parties.merchantId}`;
+  await served.db.rows`
+    UPDATE entities SET clock_offset = '9998-12-30' - clock_timestamp() WHERE id = ${parties.merchantId}`;
   // The longest steps first, each until it leads too far.
   for (const by of ['P1D', 'PT12H', 'PT1H']) {
     let status;

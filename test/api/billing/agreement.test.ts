@@ -61,8 +61,9 @@ describe('an agreement', () => {
   });
 
   it('tells a sum that is too long for a number in full', async () => {
-    await served.db
-      .rows`UPDATE agreements SET spent_month = 'infinity', spent_month_total = 123456789012345678 WHERE id = ${parties.agreementId}`;
+    await served.db.rows`
+      UPDATE agreements SET spent_month = 'infinity', spent_month_total = 123456789012345678
+      WHERE id = ${parties.agreementId}`;
     expect(await shown()).toMatchObject({ spent: { exact: { monthly: '1234567890123456.78' } } });
   });
 

@@ -45,8 +45,8 @@ test('operators find a charge by the bank that is asked, and by none where sever
     [[elsewhere], { status: 'pending', merchantId }],
   ] as const) {
     const [id] = (await byLookupId([...others])).ids;
-    const started = await served.db
-      .row`SELECT start->'attributes' AS attributes FROM outbox WHERE start->'args'->0 @> to_jsonb(${id}::text)`;
+    const started = await served.db.row`
+      SELECT start->'attributes' AS attributes FROM outbox WHERE start->'args'->0 @> to_jsonb(${id}::text)`;
     expect(started).toEqual({ attributes: found });
   }
 });
@@ -228,10 +228,8 @@ describe('cancelling a charge that waits for its customer', () => {
 const forget = () => served.db.rows`DELETE FROM outbox`;
 
 const starts = () =>
-  served.db.rows<{
-    workflowId: string;
-    summary: string;
-  }>`SELECT workflow_id, start->>'summary' AS summary FROM outbox WHERE kind = 'start' ORDER BY id`;
+  served.db.rows<{ workflowId: string; summary: string }>`
+  SELECT workflow_id, start->>'summary' AS summary FROM outbox WHERE kind = 'start' ORDER BY id`;
 
 const restart = (workflowId: string) => {
   const { merchantId } = parties;

@@ -121,9 +121,9 @@ async function goOn(isOver: () => boolean): Promise<number> {
       ],
       await dayOf(db, parties.bankId),
     );
-    const [open] = await db.rows<{
-      id: string;
-    }>`SELECT id FROM reconciliation_exceptions WHERE state <> 'resolved' AND kind = 'missing_at_bank' ORDER BY id LIMIT 1`;
+    const [open] = await db.rows<{ id: string }>`
+      SELECT id FROM reconciliation_exceptions WHERE state <> 'resolved' AND kind = 'missing_at_bank'
+      ORDER BY id LIMIT 1`;
     if (open) await resolveAsOperator(db, open.id, 'no_difference');
   }
   return rounds;

@@ -247,12 +247,15 @@ describe('the history by a pair of metadata', () => {
   it('is found by an index, however many other charges there are', async () => {
     const { db } = served;
     const { reference } = await bill(parties, { metadata: ORDER });
-    await db.rows`INSERT INTO billing_requests (id, reference, batch_id, merchant_id, customer_id, bank_id, lookup_id,
-         agreement_id, amount, currency, description, approval_required, expires_at, workflow_id, created_at, metadata)
-       SELECT 'brq_' || lpad(n::text, 26, '0'), lpad(n::text, 24, '0'), 'bat_1', a.merchant_id,
-         a.customer_id, a.bank_id, 'a-b-c-d-10', a.id, 100, 'NGN', 'Shoes', false, clock_timestamp() + interval '1 day',
-         'billing-request/' || n, clock_timestamp(), jsonb_build_object('orderId', 'order ' || n)
-       FROM agreements a, generate_series(1, 5000) AS n WHERE a.id = ${parties.agreementId}`;
+    await db.rows`
+      INSERT INTO billing_requests (id, reference, batch_id, merchant_id, customer_id, bank_id, lookup_id,
+        agreement_id, amount, currency, description, approval_required, expires_at, workflow_id, created_at,
+        metadata)
+      SELECT 'brq_' || lpad(n::text, 26, '0'), lpad(n::text, 24, '0'), 'bat_1', a.merchant_id,
+        a.customer_id, a.bank_id, 'a-b-c-d-10', a.id, 100, 'NGN', 'Shoes', false,
+        clock_timestamp() + interval '1 day',
+        'billing-request/' || n, clock_timestamp(), jsonb_build_object('orderId', 'order ' || n)
+      FROM agreements a, generate_series(1, 5000) AS n WHERE a.id = ${parties.agreementId}`;
     await db.rows`ANALYZE billing_requests`;
     const plans: string[] = [];
     const explaining: Executor = {

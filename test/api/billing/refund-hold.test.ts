@@ -28,9 +28,8 @@ beforeAll(async () => {
 
 /** The bank says of what is in doubt about a refund that no money moved. */
 async function clear(refundId: string): Promise<number | undefined> {
-  const open = await served.db.row<{
-    id: string;
-  }>`SELECT id FROM reconciliation_exceptions WHERE refund_id = ${refundId} AND state <> 'resolved'`;
+  const open = await served.db.row<{ id: string }>`
+    SELECT id FROM reconciliation_exceptions WHERE refund_id = ${refundId} AND state <> 'resolved'`;
   return open && (await respond(parties, open.id, { resolution: 'no_money_moved' })).status;
 }
 

@@ -54,8 +54,8 @@ describe('initiating a refund', () => {
       expectedBy: expect.stringMatching(/Z$/) as string,
     });
     const id = String(body.data?.['refundId']);
-    const started = await served.db
-      .row`SELECT workflow_id AS id FROM outbox WHERE start->>'type' = 'refund' AND start->'args'->>0 = ${id}`;
+    const started = await served.db.row`
+      SELECT workflow_id AS id FROM outbox WHERE start->>'type' = 'refund' AND start->'args'->>0 = ${id}`;
     expect(started).toEqual({ id: `refund/${id}` });
   });
 

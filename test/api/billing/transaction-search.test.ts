@@ -146,9 +146,10 @@ describe('a search for payments', () => {
   });
 
   it('is refused where a text is in the names of more merchants than can be looked for', async () => {
-    await served.db.rows`INSERT INTO entities (id, type, name, provider_id)
-       SELECT 'mch_' || left(md5(provider_id || n), 26), type, 'Kiosk ' || n, provider_id
-       FROM entities, generate_series(1, 1001) AS n WHERE id = ${parties.merchantId}`;
+    await served.db.rows`
+      INSERT INTO entities (id, type, name, provider_id)
+      SELECT 'mch_' || left(md5(provider_id || n), 26), type, 'Kiosk ' || n, provider_id
+      FROM entities, generate_series(1, 1001) AS n WHERE id = ${parties.merchantId}`;
     expect(await references(parties.provider, { search: 'kiosk 1' })).toEqual([]);
     for (const path of [SEARCH, '/v1/transaction-history/totals']) {
       const { status, body } = await parties.provider.post(path, { search: 'kiosk' });
@@ -274,13 +275,15 @@ async function manyLater(count: number, metadata: object): Promise<void> {
 }
 
 async function someLater(from: number, to: number, metadata: object): Promise<void> {
-  await served.db
-    .rows`INSERT INTO billing_requests (id, reference, batch_id, merchant_id, customer_id, bank_id, lookup_id,
-       agreement_id, amount, currency, description, approval_required, expires_at, workflow_id, created_at, metadata)
-     SELECT 'brq_' || lpad(n::text, 26, '0'), lpad(n::text, 24, '0'), 'bat_1', a.merchant_id, a.customer_id,
-       a.bank_id, 'a-b-c-d-10', a.id, 100, 'NGN', 'Shoes', false, clock_timestamp() + interval '1 day', 'billing-request/' || n,
-       now() + interval '1 hour' + n * interval '1 millisecond', ${JSON.stringify(metadata)}::jsonb
-     FROM agreements a, generate_series(${from}::int, ${to}::int) AS n WHERE a.id = ${parties.agreementId}`;
+  await served.db.rows`
+    INSERT INTO billing_requests (id, reference, batch_id, merchant_id, customer_id, bank_id, lookup_id,
+      agreement_id, amount, currency, description, approval_required, expires_at, workflow_id, created_at,
+      metadata)
+    SELECT 'brq_' || lpad(n::text, 26, '0'), lpad(n::text, 24, '0'), 'bat_1', a.merchant_id, a.customer_id,
+      a.bank_id, 'a-b-c-d-10', a.id, 100, 'NGN', 'Shoes', false, clock_timestamp() + interval '1 day',
+      'billing-request/' || n,
+      now() + interval '1 hour' + n * interval '1 millisecond', ${JSON.stringify(metadata)}::jsonb
+    FROM agreements a, generate_series(${from}::int, ${to}::int) AS n WHERE a.id = ${parties.agreementId}`;
 }
 
 /** New customers of the bank. */
@@ -364,7 +367,8 @@ describe('totals of payments, and their file', () => {
   it('has decimals of the currency, times of the network’s zone, and no formula', async () => {
     const { id } = await bill(parties, { amount: 1500, description: '=HYPERLINK(1)' });
     await approve(parties, id);
-    await served.db.rows`UPDATE billing_requests SET closed_at = '2026-03-01T22:30:00Z' WHERE id = ${id}`;
+    await served.db.rows`
+      UPDATE billing_requests SET closed_at = '2026-03-01T22:30:00Z' WHERE id = ${id}`;
     const [line] = await file(parties.merchant, {});
     expect(line).toMatchObject({
       amount: '1500.00',

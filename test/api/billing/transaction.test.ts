@@ -444,13 +444,13 @@ describe('the history as a file', () => {
     await bill(parties);
     // Microseconds and equals on both sides of where a page of a thousand ends.
     const tag = parties.merchantId.slice(-10);
-    await served.db
-      .rows`INSERT INTO billing_requests (id, reference, batch_id, merchant_id, customer_id, bank_id,
-         lookup_id, amount, currency, description, approval_required, expires_at, workflow_id, created_at)
-       SELECT 'brq_' || ${tag} || n, ${tag} || n, batch_id, merchant_id, customer_id, bank_id,
-         lookup_id, 100 + n / 700, currency, n::text, true, expires_at, workflow_id,
-         created_at + n / 10 * interval '1 microsecond'
-       FROM billing_requests, generate_series(1, 2500) AS n WHERE merchant_id = ${parties.merchantId}`;
+    await served.db.rows`
+      INSERT INTO billing_requests (id, reference, batch_id, merchant_id, customer_id, bank_id,
+        lookup_id, amount, currency, description, approval_required, expires_at, workflow_id, created_at)
+      SELECT 'brq_' || ${tag} || n, ${tag} || n, batch_id, merchant_id, customer_id, bank_id,
+        lookup_id, 100 + n / 700, currency, n::text, true, expires_at, workflow_id,
+        created_at + n / 10 * interval '1 microsecond'
+      FROM billing_requests, generate_series(1, 2500) AS n WHERE merchant_id = ${parties.merchantId}`;
 
     for (const sortBy of ['createdAt', 'amount']) {
       for (const order of ['asc', 'desc']) {

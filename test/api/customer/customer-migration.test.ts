@@ -269,9 +269,8 @@ describe('the migration of customers', () => {
       onboardBatch(trx, bank.entityId, entries, () => draws.shift() ?? 'none-is-left-here-99'),
     );
     const told = customers.map(({ lookupID }) => lookupID);
-    const stored = await served.db.rows<{
-      phrase: string;
-    }>`SELECT lookup_id AS phrase FROM customers WHERE lookup_id LIKE 'take-me%' ORDER BY id`;
+    const stored = await served.db.rows<{ phrase: string }>`
+      SELECT lookup_id AS phrase FROM customers WHERE lookup_id LIKE 'take-me%' ORDER BY id`;
     expect(told.toSorted()).toEqual(['take-me-if-free-01', 'take-me-if-free-02']);
     expect(stored.map(({ phrase }) => phrase)).toEqual(told);
   });
@@ -279,11 +278,9 @@ describe('the migration of customers', () => {
   it('stores e-mail and account number encrypted, so that no reader of the database sees them', async () => {
     const ada = person({ email: 'Sealed.Ada@example.com', accountNumber: 'SEALED12345' });
     await migrate([ada]);
-    const stored = await served.db.row<{
-      id: string;
-      email: Buffer;
-      all: string;
-    }>`SELECT id, email_encrypted AS email, to_jsonb(c)::text AS all FROM customers c WHERE client_ref = ${ada.clientRef}`;
+    const stored = await served.db.row<{ id: string; email: Buffer; all: string }>`
+      SELECT id, email_encrypted AS email, to_jsonb(c)::text AS all FROM customers c
+      WHERE client_ref = ${ada.clientRef}`;
     for (const plain of ['Sealed.Ada', 'sealed.ada', 'SEALED12345']) {
       expect(stored?.all).not.toContain(plain);
       expect(stored?.all).not.toContain(hex(plain));
@@ -448,8 +445,8 @@ describe('a large batch', () => {
     expect(body.data).toEqual(begun);
     expect((await retrieve(batchId)).body.data).toEqual(begun);
     const id = String(batchId);
-    const start = await served.db
-      .row`SELECT start FROM outbox WHERE workflow_id = ${`customer-migration/${id}`}`;
+    const start = await served.db.row`
+      SELECT start FROM outbox WHERE workflow_id = ${`customer-migration/${id}`}`;
     expect(start).toEqual({
       start: {
         type: 'customerMigration',
@@ -572,8 +569,10 @@ describe('a large batch', () => {
 
   it('whose process died before it was accepted is swept away, and an accepted one never', async () => {
     await migrate(persons(501));
-    await served.db.rows`INSERT INTO staged_customers (batch_id, first_index, entries_encrypted, staged_at)
-      VALUES ('bat_lost', 0, '', clock_timestamp() - interval '2 hours'), ('bat_coming', 0, '', clock_timestamp())`;
+    await served.db.rows`
+      INSERT INTO staged_customers (batch_id, first_index, entries_encrypted, staged_at)
+      VALUES ('bat_lost', 0, '', clock_timestamp() - interval '2 hours'), ('bat_coming', 0, '',
+        clock_timestamp())`;
     const before = (await staged()) ?? 0;
     expect(await deleteAbandoned(served.db)).toBe(false);
     expect(await staged()).toBe(before - 1);
@@ -585,9 +584,8 @@ describe('a large batch', () => {
       person({ firstname: 'Readable', accountNumber: 'SEALED777' }),
       ...persons(500),
     ]);
-    const stored = await served.db.rows<{
-      all: string;
-    }>`SELECT to_jsonb(s)::text AS all FROM staged_customers s WHERE batch_id = ${body.data?.['batchId']}`;
+    const stored = await served.db.rows<{ all: string }>`
+      SELECT to_jsonb(s)::text AS all FROM staged_customers s WHERE batch_id = ${body.data?.['batchId']}`;
     expect(stored).toHaveLength(3);
     for (const plain of ['Readable', 'SEALED777', 'example.com']) {
       for (const { all } of stored) {

@@ -284,11 +284,10 @@ async function overdue(): Promise<Charge> {
 }
 
 async function deliveryOf({ id }: Charge): Promise<{ deliveryId: string; workflowId: string }> {
-  const [found] = await served.db.rows<{
-    deliveryId: string;
-    workflowId: string;
-  }>`SELECT d.id AS delivery_id, d.workflow_id FROM webhook_deliveries d JOIN billing_requests b ON b.credit_delivery_id = d.id
-     WHERE b.id = ${id}`;
+  const [found] = await served.db.rows<{ deliveryId: string; workflowId: string }>`
+    SELECT d.id AS delivery_id, d.workflow_id FROM webhook_deliveries d
+    JOIN billing_requests b ON b.credit_delivery_id = d.id
+    WHERE b.id = ${id}`;
   return found ?? { deliveryId: '', workflowId: '' };
 }
 

@@ -48,9 +48,8 @@ const statuses = ({ body }: Answered) =>
 const unknown = { customerId: '', lookupID: 'nobody-has-this-one-10' };
 
 async function promptsOf({ customerId }: Customer): Promise<number> {
-  const found = await served.db.row<{
-    prompts: number;
-  }>`SELECT coalesce(sum(prompts), 0)::int AS prompts FROM customer_prompts WHERE customer_id = ${customerId}`;
+  const found = await served.db.row<{ prompts: number }>`
+    SELECT coalesce(sum(prompts), 0)::int AS prompts FROM customer_prompts WHERE customer_id = ${customerId}`;
   return found?.prompts ?? 0;
 }
 
@@ -78,8 +77,8 @@ describe('intents for one customer', () => {
     const mixed = await intend(merchant, [customer, other]);
     expect([mixed.status, statuses(mixed)]).toEqual([200, [429, 200]]);
     // A customer who was not asked has no agreement with the merchant either.
-    const agreed = await served.db
-      .rows`SELECT customer_id FROM agreements WHERE merchant_id = ${merchant.entityId}`;
+    const agreed = await served.db.rows`
+      SELECT customer_id FROM agreements WHERE merchant_id = ${merchant.entityId}`;
     expect(agreed).toEqual([{ customerId: other.customerId }]);
 
     // As the owner of the table, for the role that serves may not say of which day a prompt is.

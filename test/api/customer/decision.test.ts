@@ -58,10 +58,10 @@ const undecided = () =>
 
 /** Moves the merchant's clock to this hour, in UTC, of the 10th of the next month. */
 const onTheTenth = (hour: number) =>
-  served.db
-    .rows`UPDATE entities SET clock_offset = date_trunc('month', clock_timestamp()) + interval '1 month 9 days'
-       + ${hour} * interval '1 hour' - clock_timestamp()
-     WHERE id = ${parties.merchantId}`;
+  served.db.rows`
+  UPDATE entities SET clock_offset = date_trunc('month', clock_timestamp()) + interval '1 month 9 days'
+    + ${hour} * interval '1 hour' - clock_timestamp()
+  WHERE id = ${parties.merchantId}`;
 
 describe('the list of decisions', () => {
   test('shows what is allowed, and what is spent of it', async () => {
@@ -334,9 +334,10 @@ test('racing decisions leave one of them standing, and schedules in line with it
 });
 
 const setSpent = (total: bigint) =>
-  served.db
-    .rows`UPDATE agreements SET spent_day = CURRENT_DATE + 1, spent_day_total = ${total}, spent_month = date_trunc('month', CURRENT_DATE + 1),
-       spent_month_total = ${total} WHERE id = ${parties.agreementId}`;
+  served.db.rows`
+  UPDATE agreements SET spent_day = CURRENT_DATE + 1, spent_day_total = ${total},
+    spent_month = date_trunc('month', CURRENT_DATE + 1),
+  spent_month_total = ${total} WHERE id = ${parties.agreementId}`;
 
 describe('sums of more digits than a JSON number carries', () => {
   test('are shown rounded and in full, and keep no customer from taking an approval back', async () => {

@@ -196,9 +196,9 @@ describe('unlinking a device', () => {
     expect(await found(token)).toEqual([]);
 
     await link(token, ada);
-    const kept = await served.db
-      .rows`SELECT unlinked_at IS NOT NULL AS ended FROM device_links WHERE device_id =
-         (SELECT device_id FROM device_links ORDER BY linked_at DESC LIMIT 1) ORDER BY linked_at`;
+    const kept = await served.db.rows`
+      SELECT unlinked_at IS NOT NULL AS ended FROM device_links WHERE device_id =
+      (SELECT device_id FROM device_links ORDER BY linked_at DESC LIMIT 1) ORDER BY linked_at`;
     expect(kept).toEqual([{ ended: true }, { ended: false }]);
   });
 

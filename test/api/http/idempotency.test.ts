@@ -30,7 +30,8 @@ const fresh = (): KeyedRequest => ({
 const work =
   (name: string, reply: Reply = { status: 201, body: { made: name } }) =>
   async (trx: Transaction) => {
-    await trx.row`INSERT INTO entities (id, type, name) VALUES ('mch_' || gen_random_uuid(), 'merchant', ${name})`;
+    await trx.row`
+      INSERT INTO entities (id, type, name) VALUES ('mch_' || gen_random_uuid(), 'merchant', ${name})`;
     return reply;
   };
 const done = async (name: string) => (await test.db.rows`SELECT 1 FROM entities WHERE name = ${name}`).length;
@@ -122,9 +123,10 @@ describe('a request with an idempotency key', () => {
     const [old, young] = [fresh(), fresh()];
     for (const request of [old, young]) await acceptOnce(api.deps, request, work('week'));
     const age = () =>
-      test.db
-        .row`UPDATE idempotency_keys SET created_at = created_at - interval '7 days', expires_at = expires_at - interval '7 days'
-         WHERE key = ${old.key}`;
+      test.db.row`
+      UPDATE idempotency_keys SET created_at = created_at - interval '7 days',
+        expires_at = expires_at - interval '7 days'
+      WHERE key = ${old.key}`;
     await age();
     await acceptOnce(api.deps, { ...old, bodyIndexes: bodyIndexes('{"b":1}') }, work('week'));
     expect(await done('week')).toBe(3);
@@ -136,10 +138,12 @@ describe('a request with an idempotency key', () => {
   });
 
   it('is swept in bounded steps, each of which says whether more is left', async () => {
-    await test.db
-      .row`INSERT INTO idempotency_keys (caller_id, path, key, request_hash, http_status, answer_encrypted, commit_id, created_at, expires_at)
-       SELECT ${provider.entityId}, '/v1/old', 'old ' || n, decode(repeat('00', 32), 'hex'), 200, '', gen_random_uuid(), now() - interval '8 days',
-         now() - interval '1 day' FROM generate_series(1, 1001) n`;
+    await test.db.row`
+      INSERT INTO idempotency_keys (caller_id, path, key, request_hash, http_status, answer_encrypted,
+        commit_id, created_at, expires_at)
+      SELECT ${provider.entityId}, '/v1/old', 'old ' || n, decode(repeat('00', 32), 'hex'), 200, '',
+        gen_random_uuid(), now() - interval '8 days',
+        now() - interval '1 day' FROM generate_series(1, 1001) n`;
     expect(await expireKeys(test.db)).toBe(true);
     expect(await expireKeys(test.db)).toBe(false);
   });
@@ -147,7 +151,8 @@ describe('a request with an idempotency key', () => {
 
 /** Makes an answer older. */
 const pass = (key: string, time: string) =>
-  test.db.row`UPDATE idempotency_keys SET created_at = created_at - ${time}::interval WHERE key = ${key}`;
+  test.db.row`
+  UPDATE idempotency_keys SET created_at = created_at - ${time}::interval WHERE key = ${key}`;
 
 describe('an answer that holds secrets', () => {
   const reply = { status: 201, body: { secret: 's3cret' }, bodyWithoutSecrets: {} };
@@ -156,10 +161,9 @@ describe('an answer that holds secrets', () => {
     const request = fresh();
     const again = async () => (await acceptOnce(api.deps, request, work('x'))).body;
     const stored = () =>
-      test.db.row<{
-        answer: Buffer;
-        secretFree: Buffer | null;
-      }>`SELECT answer_encrypted AS answer, secret_free_encrypted AS "secretFree" FROM idempotency_keys WHERE key = ${request.key}`;
+      test.db.row<{ answer: Buffer; secretFree: Buffer | null }>`
+      SELECT answer_encrypted AS answer, secret_free_encrypted AS "secretFree" FROM idempotency_keys
+      WHERE key = ${request.key}`;
     await acceptOnce(api.deps, request, work('secret', reply));
     const before = await stored();
     expect(before?.answer.toString('latin1')).not.toContain('s3cret');
@@ -220,8 +224,9 @@ describe('over HTTP', () => {
     expect(await replayed(id)).toEqual([404, null]);
     expect(await replayed(id.replace('d', '%64'))).toEqual([404, 'true']);
     // As processes of another version look for it.
-    const found = await test.db
-      .row`SELECT FROM idempotency_keys WHERE path = ${`/v1/webhooks/deliveries/${id}/redeliver`} AND key = 'by-name'`;
+    const found = await test.db.row`
+      SELECT FROM idempotency_keys WHERE path = ${`/v1/webhooks/deliveries/${id}/redeliver`}
+        AND key = 'by-name'`;
     expect(found).toBeDefined();
   });
 });

@@ -19,12 +19,14 @@ beforeAll(async () => {
 
 /** The n-th is n minutes old. */
 async function charges(first: number, last: number): Promise<void> {
-  await db.rows`INSERT INTO billing_requests (id, reference, batch_id, merchant_id, customer_id, bank_id, lookup_id,
-       agreement_id, amount, currency, description, approval_required, expires_at, workflow_id, created_at)
-     SELECT 'brq_' || lpad(n::text, 26, '0'), lpad(n::text, 24, '0'), 'bat_1', a.merchant_id, a.customer_id,
-       a.bank_id, 'a-b-c-d-10', a.id, 100 * n, 'NGN', 'Shoes', false, clock_timestamp() + interval '1 day', 'billing-request/' || n,
-       clock_timestamp() - n * interval '1 minute'
-     FROM agreements a, generate_series(${first}::int, ${last}::int) AS n WHERE a.id = ${standing.agreementId}`;
+  await db.rows`
+    INSERT INTO billing_requests (id, reference, batch_id, merchant_id, customer_id, bank_id, lookup_id,
+      agreement_id, amount, currency, description, approval_required, expires_at, workflow_id, created_at)
+    SELECT 'brq_' || lpad(n::text, 26, '0'), lpad(n::text, 24, '0'), 'bat_1', a.merchant_id, a.customer_id,
+      a.bank_id, 'a-b-c-d-10', a.id, 100 * n, 'NGN', 'Shoes', false, clock_timestamp() + interval '1 day',
+      'billing-request/' || n,
+      clock_timestamp() - n * interval '1 minute'
+    FROM agreements a, generate_series(${first}::int, ${last}::int) AS n WHERE a.id = ${standing.agreementId}`;
 }
 
 const referenceOf = (n: number) => String(n).padStart(24, '0');
@@ -88,9 +90,8 @@ describe('a longer list', () => {
     expect(refused.errors).toMatchObject([
       { path: 'query.sortBy', message: expect.stringContaining('from and to') as string },
     ]);
-    const tenth = await db.row<{
-      createdAt: Date;
-    }>`SELECT created_at AS "createdAt" FROM billing_requests WHERE reference = ${referenceOf(10)}`;
+    const tenth = await db.row<{ createdAt: Date }>`
+      SELECT created_at AS "createdAt" FROM billing_requests WHERE reference = ${referenceOf(10)}`;
     const from = new Date((tenth?.createdAt.getTime() ?? 0) - 30_000).toISOString();
     const narrowed = await history(`?sortBy=amount&limit=1&from=${from}`);
     expect(narrowed.data).toMatchObject({ total: 10, transactions: [{ reference: referenceOf(10) }] });
@@ -106,10 +107,12 @@ describe('a longer list', () => {
 
 describe('a transaction to which more has happened than is shown', () => {
   it('shows the latest of it, oldest first', async () => {
-    await db.rows`INSERT INTO events (id, resource_id, sequence, type, cause, details, business_at, commit_id)
-       SELECT 'evt_' || lpad(n::text, 26, '0'), ${`brq_${'1'.padStart(26, '0')}`}, n, 'billing_request.' || n, 'bank', '{}', clock_timestamp() + n * interval '1 second',
-         gen_random_uuid()
-       FROM generate_series(1, 1002) AS n`;
+    await db.rows`
+      INSERT INTO events (id, resource_id, sequence, type, cause, details, business_at, commit_id)
+      SELECT 'evt_' || lpad(n::text, 26, '0'), ${`brq_${'1'.padStart(26, '0')}`}, n, 'billing_request.' || n,
+        'bank', '{}', clock_timestamp() + n * interval '1 second',
+        gen_random_uuid()
+      FROM generate_series(1, 1002) AS n`;
     const { body } = await get(`/v1/transaction-details?reference=${referenceOf(1)}`);
     const { events } = (body as unknown as { data: { events: { type: string }[] } }).data;
     expect([events.length, events[0]?.type, events.at(-1)?.type]).toEqual([

@@ -34,8 +34,8 @@ async function bucketsOf(trustedProxies: string, claimed: string[]): Promise<num
 
 /** Leaves nothing in a bucket, for longer than a test takes. */
 async function leaveNothing(key: string): Promise<void> {
-  const emptied = await test.db
-    .rows`UPDATE rate_limits SET full_at = clock_timestamp() + interval '1 hour' WHERE key = ${key} RETURNING key`;
+  const emptied = await test.db.rows`
+    UPDATE rate_limits SET full_at = clock_timestamp() + interval '1 hour' WHERE key = ${key} RETURNING key`;
   expect(emptied).toHaveLength(1);
 }
 

@@ -153,9 +153,11 @@ describe('what is to come', () => {
     expect(await days()).toEqual([
       { date: '2031-01-21', count: 1, amount: 9_999_999_999.99, currency: 'NGN' },
     ]);
-    await served.db.rows`INSERT INTO schedules
-       SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'sch_00' || right(s.merchant_id, 19) || lpad(n::text, 5, '0')))).*
-       FROM schedules s, generate_series(1, 1100) AS n WHERE s.id = ${scheduleId}`;
+    await served.db.rows`
+      INSERT INTO schedules
+      SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'sch_00' || right(s.merchant_id,
+        19) || lpad(n::text, 5, '0')))).*
+      FROM schedules s, generate_series(1, 1100) AS n WHERE s.id = ${scheduleId}`;
     // 1 101 of them, more than two pages: 1 100 999 999 998 899 kobo.
     expect(await days()).toEqual([
       {
@@ -260,13 +262,10 @@ describe('what the schedule then does', () => {
       if (sleepMs === null || now.getTime() + sleepMs >= Date.parse(end)) break;
       await moveClock(served.db, parties.merchantId, `${sleepMs} milliseconds`);
     }
-    const charged = await served.db.rows<{
-      date: string;
-      count: number;
-      amount: bigint;
-    }>`SELECT to_char(created_at AT TIME ZONE 'Africa/Lagos', 'YYYY-MM-DD') AS date, count(*)::int AS count,
-         sum(amount)::bigint AS amount
-       FROM billing_requests WHERE schedule_id = ${scheduleId} AND created_at > ${from} GROUP BY 1 ORDER BY 1`;
+    const charged = await served.db.rows<{ date: string; count: number; amount: bigint }>`
+      SELECT to_char(created_at AT TIME ZONE 'Africa/Lagos', 'YYYY-MM-DD') AS date, count(*)::int AS count,
+        sum(amount)::bigint AS amount
+      FROM billing_requests WHERE schedule_id = ${scheduleId} AND created_at > ${from} GROUP BY 1 ORDER BY 1`;
     expect(charged.map(({ date, count, amount }) => `${date} ${count}×${amount / 100n}`)).toEqual(foreseen);
   });
 });

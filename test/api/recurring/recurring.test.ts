@@ -74,8 +74,9 @@ describe('making a schedule', () => {
       nextBillingDate: startDate,
       lastDecline: null,
     });
-    const started = await served.db
-      .row`SELECT start->'attributes' AS attributes FROM outbox WHERE workflow_id = ${workflowIds.recurring(String(made['scheduleId']))}`;
+    const started = await served.db.row`
+      SELECT start->'attributes' AS attributes FROM outbox
+      WHERE workflow_id = ${workflowIds.recurring(String(made['scheduleId']))}`;
     const { merchantId, bankId } = parties;
     expect(started).toEqual({
       attributes: { status: 'active', merchantId, bankId, nextBillingDate: startDate },

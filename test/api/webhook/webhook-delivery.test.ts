@@ -137,9 +137,8 @@ describe('the list of deliveries', () => {
 const redeliver = (party: Party, id: string, headers = {}) =>
   party.send('POST', `${DELIVERIES}/${id}/redeliver`, undefined, headers);
 const starts = (id: string) =>
-  database.db.rows<{
-    start: Record<string, unknown>;
-  }>`SELECT start FROM outbox WHERE workflow_id = ${`webhook-delivery/${id}`} ORDER BY id`;
+  database.db.rows<{ start: Record<string, unknown> }>`
+  SELECT start FROM outbox WHERE workflow_id = ${`webhook-delivery/${id}`} ORDER BY id`;
 
 const leftToItsWorkflow = async () =>
   (await claimUnattempted(database.db, 'billing-request/x', 0, WEBHOOK_TYPES)).map((one) => one.id);
@@ -222,9 +221,8 @@ describe('a redelivery', () => {
     const { id } = await bill({ merchant, paymentId: standing.paymentId });
     await moveClock(db, standing.merchantId, '25 hours');
     await db.transaction((trx) => closeExpiredRequests(trx, [id]));
-    const [asked] = await db.rows<{
-      deliveryId: string;
-    }>`SELECT bank_delivery_id AS "deliveryId" FROM billing_requests WHERE id = ${id}`;
+    const [asked] = await db.rows<{ deliveryId: string }>`
+      SELECT bank_delivery_id AS "deliveryId" FROM billing_requests WHERE id = ${id}`;
     const deliveryId = asked?.deliveryId ?? '';
     const bank = await signIn(api, standing.credentials.bank);
 

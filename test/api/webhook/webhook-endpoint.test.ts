@@ -100,7 +100,8 @@ describe('a rotation', () => {
     expect(repeated.body).toEqual(first.body);
     expect(await secretsOf(merchant)).toEqual([merchant.webhookSecret, first.body.data?.['webhookSecret']]);
 
-    await database.db.rows`UPDATE idempotency_keys SET created_at = created_at - interval '61 minutes'`;
+    await database.db.rows`
+      UPDATE idempotency_keys SET created_at = created_at - interval '61 minutes'`;
     const { previousSecretValidUntil } = first.body.data ?? {};
     expect((await again()).body.data).toEqual({ previousSecretValidUntil });
   });
@@ -109,9 +110,9 @@ describe('a rotation', () => {
     const [merchant, other] = await Promise.all([enter(api, 'merchant'), enter(api, 'merchant')]);
     const secret = await rotate(merchant);
     expect(await secretsOf(other)).toEqual([other.webhookSecret]);
-    const stored = await database.db.rows<{
-      encrypted: Buffer;
-    }>`SELECT secret_encrypted || previous_secret_encrypted AS encrypted FROM webhook_endpoints WHERE entity_id = ${merchant.entityId}`;
+    const stored = await database.db.rows<{ encrypted: Buffer }>`
+      SELECT secret_encrypted || previous_secret_encrypted AS encrypted FROM webhook_endpoints
+      WHERE entity_id = ${merchant.entityId}`;
     expect(stored).toHaveLength(1);
     for (const one of [secret, merchant.webhookSecret]) {
       expect(stored[0]?.encrypted.includes(one)).toBe(false);
@@ -134,8 +135,8 @@ describe('a test event', () => {
       attempts: [],
     });
     expect(
-      await database.db
-        .rows`SELECT start->'args' AS args FROM outbox WHERE workflow_id = ${`webhook-delivery/${deliveryId}`}`,
+      await database.db.rows`
+      SELECT start->'args' AS args FROM outbox WHERE workflow_id = ${`webhook-delivery/${deliveryId}`}`,
     ).toEqual([{ args: [deliveryId] }]);
   });
 
@@ -147,7 +148,8 @@ describe('a test event', () => {
     const refused = await party.send('POST', TEST);
     expect(refused.headers.get('retry-after')).toBe('10');
     // Its receiver answers badly: that it waits for a retry keeps its merchant from no other test.
-    await database.db.rows`UPDATE webhook_deliveries SET attempts = 1 WHERE entity_id = ${party.entityId}`;
+    await database.db.rows`
+      UPDATE webhook_deliveries SET attempts = 1 WHERE entity_id = ${party.entityId}`;
     expect(await party.send('POST', TEST)).toMatchObject({ status: 202 });
   });
 

@@ -48,9 +48,10 @@ it.each(['NGN', 'JPY'])(
     const { id } = await bill(standing, currency);
     const answer = { outcome: 'approved', bankTransactionId: id, action: 'approve_recurring' } as const;
     await db.transaction((trx) => answerBillingRequest(trx, standing.bankId, id, answer, {}));
-    const agreed =
-      await db.row`SELECT decision, currency, daily_limit::bigint AS daily, monthly_limit::bigint AS monthly FROM agreements
-       WHERE id = ${standing.agreementId}`;
+    const agreed = await db.row`
+      SELECT decision, currency, daily_limit::bigint AS daily, monthly_limit::bigint AS monthly
+      FROM agreements
+      WHERE id = ${standing.agreementId}`;
     expect(agreed).toEqual({ decision: 'approve_recurring', currency: 'NGN', daily: 500n, monthly: 900n });
   },
 );
@@ -66,11 +67,9 @@ async function openCharge({
   const standing = await standingApproval(db, {});
   await setWebhookUrl(db, standing.bankId, url);
   const billed = await bill(standing, 'NGN', isBoth);
-  const question = await db.row<{
-    deliveryId: string;
-    workflowId: string;
-  }>`SELECT d.id AS "deliveryId", d.workflow_id AS "workflowId"
-     FROM webhook_deliveries d JOIN billing_requests b ON b.bank_delivery_id = d.id WHERE b.id = ${billed.id}`;
+  const question = await db.row<{ deliveryId: string; workflowId: string }>`
+    SELECT d.id AS "deliveryId", d.workflow_id AS "workflowId"
+    FROM webhook_deliveries d JOIN billing_requests b ON b.bank_delivery_id = d.id WHERE b.id = ${billed.id}`;
   if (!question) throw new Error('the bank was not asked');
   return { ...standing, ...question, ...billed };
 }
@@ -79,9 +78,11 @@ type Open = Awaited<ReturnType<typeof openCharge>>;
 async function end({ id, merchantId }: Open) {
   await moveClock(db, merchantId, '16 minutes');
   await db.transaction((trx) => closeExpiredRequests(trx, [id]));
-  return db.row<{ reason: string; exceptions: string[] }>`SELECT decline_reason AS reason,
-       ARRAY(SELECT kind FROM reconciliation_exceptions WHERE billing_request_id = b.id ORDER BY kind) AS exceptions
-     FROM billing_requests b WHERE id = ${id}`;
+  return db.row<{ reason: string; exceptions: string[] }>`
+    SELECT decline_reason AS reason,
+      ARRAY(SELECT kind FROM reconciliation_exceptions WHERE billing_request_id = b.id
+      ORDER BY kind) AS exceptions
+    FROM billing_requests b WHERE id = ${id}`;
 }
 const MAY_BILL_AGAIN = { reason: 'not_delivered', exceptions: [] };
 const MAY_HAVE_DEBITED = { reason: 'expired', exceptions: ['unanswered'] };

@@ -14,8 +14,8 @@ async function takeToken(key: string, rate: BucketRate) {
 
 /** Lets `seconds` pass for a bucket, by moving what it remembers into the past. */
 async function pass(key: string, seconds: number) {
-  await test.db
-    .row`UPDATE rate_limits SET full_at = full_at - ${seconds} * interval '1 second' WHERE key = ${key}`;
+  await test.db.row`
+    UPDATE rate_limits SET full_at = full_at - ${seconds} * interval '1 second' WHERE key = ${key}`;
 }
 
 describe('a token bucket', () => {
@@ -145,8 +145,10 @@ describe('a token bucket', () => {
   });
 
   it('are forgotten in bounded steps, each of which says whether more are left', async () => {
-    await test.db.row`INSERT INTO rate_limits (key, full_at, asked_at, taken)
-       SELECT 'old ' || n, now() - interval '1 hour', now() - interval '1 hour', 1 FROM generate_series(1, 1001) n`;
+    await test.db.row`
+      INSERT INTO rate_limits (key, full_at, asked_at, taken)
+      SELECT 'old ' || n, now() - interval '1 hour', now() - interval '1 hour', 1
+      FROM generate_series(1, 1001) n`;
     expect(await deleteFullBuckets(test.db)).toBe(true);
     expect(await deleteFullBuckets(test.db)).toBe(false);
   });

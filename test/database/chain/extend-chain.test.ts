@@ -32,11 +32,11 @@ describe('the chains', () => {
     await chainBooks(db);
     expect(await chainBooks(db)).toBe(0);
     expect(await found()).toEqual([]);
-    const counts =
-      await db.row`SELECT (SELECT count(*) FROM ledger_entries) = (SELECT count(*) FROM ledger_chain) AS ledger,
-         (SELECT count(*) FROM events) = (SELECT count(*) FROM event_chain) AS events,
-         (SELECT count(*) FROM audit_events) = (SELECT count(*) FROM audit_chain) AS acts,
-         (SELECT count(*)::int FROM chain_heads) AS heads`;
+    const counts = await db.row`
+      SELECT (SELECT count(*) FROM ledger_entries) = (SELECT count(*) FROM ledger_chain) AS ledger,
+      (SELECT count(*) FROM events) = (SELECT count(*) FROM event_chain) AS events,
+      (SELECT count(*) FROM audit_events) = (SELECT count(*) FROM audit_chain) AS acts,
+      (SELECT count(*)::int FROM chain_heads) AS heads`;
     expect(counts).toEqual({ ledger: true, events: true, acts: true, heads: 1 });
   });
 

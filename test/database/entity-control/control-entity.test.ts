@@ -145,8 +145,9 @@ it('an entity at work without a pause is disabled after the work in hand, and be
   let passed = false;
   const behind = db.transaction(async (trx) => (passed = await holdActive(trx, standing.merchantId)));
   const waiting = () =>
-    db.rows`SELECT DISTINCT l.pid FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
-       WHERE NOT l.granted AND a.datname = current_database()`;
+    db.rows`
+    SELECT DISTINCT l.pid FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+    WHERE NOT l.granted AND a.datname = current_database()`;
   await eventually(async () => passed || (await waiting()).length === 2);
   await inHand.commit();
   await disabled;

@@ -128,19 +128,18 @@ describe('encrypting again', () => {
       body: expect.stringContaining('"text":"x"') as string,
       secrets: [expect.stringMatching(/^whsec_/), expect.stringMatching(/^whsec_/)] as string[],
     });
-    const [head] = await db.rows<{
-      encrypted: Buffer;
-    }>`SELECT response_head_encrypted AS encrypted FROM webhook_attempts WHERE delivery_id = ${deliveryId}`;
+    const [head] = await db.rows<{ encrypted: Buffer }>`
+      SELECT response_head_encrypted AS encrypted FROM webhook_attempts WHERE delivery_id = ${deliveryId}`;
     expect(decrypt(retired, head?.encrypted ?? Buffer.alloc(0), responseHeadPlace(deliveryId, 1))).toBe(
       'echo',
     );
     await expect(usableSigningKeys(keyed(db, retired), 3600)).resolves.toHaveLength(1);
-    const answers = await db.rows<{
-      kid: string;
-    }>`SELECT convert_from(substring(answer_encrypted FROM 3 FOR get_byte(answer_encrypted, 1)), 'UTF8') AS kid FROM idempotency_keys`;
+    const answers = await db.rows<{ kid: string }>`
+      SELECT convert_from(substring(answer_encrypted FROM 3 FOR get_byte(answer_encrypted, 1)), 'UTF8') AS kid
+      FROM idempotency_keys`;
     expect(answers).toEqual([{ kid: retired.current }]);
-    const acts =
-      await db.rows`SELECT after->>'kid' AS kid FROM audit_events WHERE action = 'keyring.resealed'`;
+    const acts = await db.rows`
+      SELECT after->>'kid' AS kid FROM audit_events WHERE action = 'keyring.resealed'`;
     expect(acts).toEqual([{ kid: both.current }, { kid: both.current }]);
   });
 

@@ -40,23 +40,23 @@ async function post(day: string): Promise<string> {
 }
 
 const bookedTo = async (resourceId: string) =>
-  db.row`SELECT settlement_day::text AS day, belongs_to::text AS "belongsTo" FROM ledger_entries WHERE resource_id = ${resourceId}`;
+  db.row`
+  SELECT settlement_day::text AS day, belongs_to::text AS "belongsTo" FROM ledger_entries
+  WHERE resource_id = ${resourceId}`;
 const today = async () =>
   (await db.row<{ day: string }>`SELECT (clock_timestamp() AT TIME ZONE ${timeZone})::date::text AS day`)
     ?.day ?? '';
 const finality = (date: string) => readFinality(db, date, { entityId: standing.bankId, role: 'bank' });
 const acts = async () =>
   (
-    await db.rows<{
-      act: string;
-    }>`SELECT action || ' ' || (after->>'month') AS act FROM audit_events WHERE action LIKE 'period.%' ORDER BY id`
+    await db.rows<{ act: string }>`
+  SELECT action || ' ' || (after->>'month') AS act FROM audit_events WHERE action LIKE 'period.%' ORDER BY id`
   ).map(({ act }) => act);
 
 const triggerOf = async () =>
   (
-    await db.row<{
-      made: string;
-    }>`SELECT pg_get_triggerdef(oid) AS made FROM pg_trigger WHERE tgname = 'ledger_entries_closed'`
+    await db.row<{ made: string }>`
+  SELECT pg_get_triggerdef(oid) AS made FROM pg_trigger WHERE tgname = 'ledger_entries_closed'`
   )?.made ?? '';
 const replaceTrigger = (made: string) =>
   asOwner(database.url, `DROP TRIGGER ledger_entries_closed ON ledger_entries; ${made}`);
@@ -131,8 +131,9 @@ describe('a closed month', () => {
 describe('the close of a month', () => {
   it('is refused while what has read its clock in that month is not committed', async () => {
     const settling = await openTransaction(db);
-    await settling.trx
-      .rows`SELECT pg_advisory_xact_lock_shared(settling_owner('mch_1'), settling_quarter('2026-01-31T23:59:59+01:00'))`;
+    await settling.trx.rows`
+      SELECT pg_advisory_xact_lock_shared(settling_owner('mch_1'),
+        settling_quarter('2026-01-31T23:59:59+01:00'))`;
     await expect(close('2026-01-01')).rejects.toThrow(
       'a charge of 2026-01 is still being settled: try again.',
     );

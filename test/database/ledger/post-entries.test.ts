@@ -43,14 +43,11 @@ const charged = () => [
 ];
 
 const entryOf = (id: string) =>
-  db.row<{
-    settledAt: Date;
-    day: string;
-    closedAt: Date;
-    young: boolean;
-  }>`SELECT e.settled_at AS "settledAt", e.settlement_day::text AS day, b.closed_at AS "closedAt",
-       clock_timestamp() - e.recorded_at < '1 minute' AS young
-     FROM ledger_entries e JOIN billing_requests b ON b.id = e.resource_id WHERE e.resource_id = ${id} AND e.kind = 'charge'`;
+  db.row<{ settledAt: Date; day: string; closedAt: Date; young: boolean }>`
+  SELECT e.settled_at AS "settledAt", e.settlement_day::text AS day, b.closed_at AS "closedAt",
+    clock_timestamp() - e.recorded_at < '1 minute' AS young
+  FROM ledger_entries e JOIN billing_requests b ON b.id = e.resource_id
+  WHERE e.resource_id = ${id} AND e.kind = 'charge'`;
 
 describe('a charge', () => {
   it('that its bank approves is owed to the merchant by that bank, as of the moment it was settled', async () => {
@@ -101,7 +98,9 @@ describe('a charge', () => {
     if (!before || !at) throw new Error('two');
     await db.transaction((trx) => postEntries(trx, [before, at]));
     expect(
-      await db.rows`SELECT settlement_day::text AS day FROM ledger_entries WHERE resource_id = ANY(${[before.resourceId, at.resourceId]}) ORDER BY settled_at`,
+      await db.rows`
+      SELECT settlement_day::text AS day FROM ledger_entries
+      WHERE resource_id = ANY(${[before.resourceId, at.resourceId]}) ORDER BY settled_at`,
     ).toEqual([{ day: '2096-03-01' }, { day: '2096-03-02' }]);
   });
 });

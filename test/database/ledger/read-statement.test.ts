@@ -45,7 +45,9 @@ describe('a night on which clocks are set back from 01:00 to 00:00', () => {
     readTotals(installedWith(db, { timeZone: zone }), { party: merchant(), date, currency: 'NGN' });
 
   it('ends the day before at the first midnight: what opens after it is not open when that ends', async () => {
-    await db.rows`UPDATE entities SET clock_offset = ${AFTER_MIDNIGHT}::timestamptz - clock_timestamp() WHERE id = ${standing.merchantId}`;
+    await db.rows`
+      UPDATE entities SET clock_offset = ${AFTER_MIDNIGHT}::timestamptz - clock_timestamp()
+      WHERE id = ${standing.merchantId}`;
     const { id } = await charge(db, standing);
     await answerBill(db, standing, id, null);
     expect((await totalsOf('2027-10-30')).exceptionsOpen).toBe(0);
@@ -162,8 +164,9 @@ describe('a settlement day', () => {
     expect(await chargedOn(day)).toBe(before);
     expect(await chargedOn(await today())).toBe(1n);
     expect(
-      await db.row`SELECT settlement_day::text AS day, belongs_to::text AS "belongsTo", settled_at AS "settledAt"
-         FROM ledger_entries WHERE resource_id = ${late.resourceId}`,
+      await db.row`
+      SELECT settlement_day::text AS day, belongs_to::text AS "belongsTo", settled_at AS "settledAt"
+      FROM ledger_entries WHERE resource_id = ${late.resourceId}`,
     ).toEqual({ day: await today(), belongsTo: day, settledAt: noon });
   });
 

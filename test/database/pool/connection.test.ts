@@ -6,7 +6,8 @@ import { databaseOfFile } from '../../support/database';
 const test = databaseOfFile();
 
 const insert = (db: Executor, key: string) =>
-  db.rows`INSERT INTO rate_limits (key, full_at, asked_at, taken) VALUES (${key}, now(), now(), 1)`;
+  db.rows`
+  INSERT INTO rate_limits (key, full_at, asked_at, taken) VALUES (${key}, now(), now(), 1)`;
 const exists = async (key: string) =>
   (await test.db.row`SELECT FROM rate_limits WHERE key = ${key}`) !== undefined;
 

@@ -27,8 +27,8 @@ describe('a value in a statement', () => {
   });
 
   it('may be a list, null or JSON', async () => {
-    const found = await test.db
-      .oneRow`SELECT ${['a', 'b']}::text[] AS list, ${null}::text AS nothing, ${'{"n": 1}'}::jsonb AS json`;
+    const found = await test.db.oneRow`
+      SELECT ${['a', 'b']}::text[] AS list, ${null}::text AS nothing, ${'{"n": 1}'}::jsonb AS json`;
     expect(found).toEqual({ list: ['a', 'b'], nothing: null, json: { n: 1 } });
   });
 
@@ -50,14 +50,15 @@ const above = (least: number) => sql`n > ${least}`;
 describe('a part of a statement', () => {
   it('binds its values in their places, also within another part, and may be used again', async () => {
     const both = sql`${above(1)} AND n <> ${3}`;
-    const found = await test.db
-      .rows`SELECT n FROM generate_series(1, ${5}::int) AS n WHERE ${both} AND (${both}) AND n < ${5}`;
+    const found = await test.db.rows`
+      SELECT n FROM generate_series(1, ${5}::int) AS n WHERE ${both} AND (${both}) AND n < ${5}`;
     expect(found).toEqual([{ n: 2 }, { n: 4 }]);
   });
 
   it('is text that somebody wrote out by raw, with the values that it names', async () => {
     const { text, values } = await sent(
-      (db) => db.rows`SELECT ${raw('a::text, :b')}, ${raw('c = :c::int', { c: 2, unused: 1 })} LIMIT ${3}`,
+      (db) => db.rows`
+      SELECT ${raw('a::text, :b')}, ${raw('c = :c::int', { c: 2, unused: 1 })} LIMIT ${3}`,
     );
     expect({ text, values }).toEqual({ text: 'SELECT a::text, :b, c = $1::int LIMIT $2', values: [2, 3] });
     expect(() => raw('c = :c', {})).toThrow('no binding for :c');

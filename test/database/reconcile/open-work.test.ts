@@ -26,17 +26,20 @@ beforeEach(async () => {
   await db.rows`UPDATE schedules SET acts_at = 'infinity' WHERE acts_at IS NOT NULL`;
   await db.rows`DELETE FROM outbox`;
   await asOwner(database.url, `DELETE FROM webhook_deliveries WHERE id ~ '^dlv_.$'`);
-  await db.rows`UPDATE entities SET clock_offset = '0', clock_target = NULL, clock_moved_at = NULL`;
+  await db.rows`
+    UPDATE entities SET clock_offset = '0', clock_target = NULL, clock_moved_at = NULL`;
   standing = await standingApproval(db);
   scheduleId = await makeSchedule(db, standing);
 });
 
 /** When it has something to do, beside the merchant's business time. */
 const actsAt = (beside: string) =>
-  db.rows`UPDATE schedules SET acts_at = business_now(merchant_id) + ${beside}::interval WHERE id = ${scheduleId}`;
+  db.rows`
+  UPDATE schedules SET acts_at = business_now(merchant_id) + ${beside}::interval WHERE id = ${scheduleId}`;
 const overdue = async () => (await overdueWork(db, AFTER_S, LIMIT)).map((work) => work.workflowId);
 const moved = (ago: string) =>
-  db.rows`UPDATE entities SET clock_moved_at = clock_timestamp() - ${ago}::interval WHERE id = ${standing.merchantId}`;
+  db.rows`
+  UPDATE entities SET clock_moved_at = clock_timestamp() - ${ago}::interval WHERE id = ${standing.merchantId}`;
 
 describe('what is overdue', () => {
   it.each([
@@ -57,8 +60,9 @@ describe('what is overdue', () => {
     ['was being attempted when its worker died', `'-400 seconds'`, `'-302 seconds'`, true],
   ])('is a webhook of ten minutes ago, never attempted, that %s', async (_, comesIn, claimedFor, late) => {
     const workflowId = await unattempted('dlv_1');
-    await db.rows`UPDATE webhook_deliveries SET next_attempt_at = clock_timestamp() + ${raw(comesIn)}::interval,
-         claimed_until = clock_timestamp() + ${raw(claimedFor)}::interval WHERE id = 'dlv_1'`;
+    await db.rows`
+      UPDATE webhook_deliveries SET next_attempt_at = clock_timestamp() + ${raw(comesIn)}::interval,
+      claimed_until = clock_timestamp() + ${raw(claimedFor)}::interval WHERE id = 'dlv_1'`;
     expect(await overdue()).toEqual(late ? [workflowId] : []);
   });
 
@@ -109,8 +113,9 @@ describe('what is open', () => {
     ['first-webhooks', 'waits for its first attempt', ['dlv_1', 'dlv_4']],
   ] as const)('are %s: each that %s, page by page, until it is delivered', async (kind, _, [first, last]) => {
     for (const id of ['dlv_1', 'dlv_2', 'dlv_3', 'dlv_4']) await unattempted(id);
-    await db.rows`UPDATE webhook_deliveries SET next_attempt_at = clock_timestamp() + interval '1 minute',
-         attempts = CASE WHEN id IN ('dlv_2', 'dlv_3') THEN 1 ELSE 0 END`;
+    await db.rows`
+      UPDATE webhook_deliveries SET next_attempt_at = clock_timestamp() + interval '1 minute',
+      attempts = CASE WHEN id IN ('dlv_2', 'dlv_3') THEN 1 ELSE 0 END`;
     const found: Work[] = [];
     for (let after = ''; ; after = found.at(-1)?.key ?? '') {
       const page = await openWork(db, kind, after, 1);
@@ -120,7 +125,8 @@ describe('what is open', () => {
     expect(found.map((one) => one.workflowId)).toEqual([first, last].map(workflowIds.webhookDelivery));
     const keys = found.map(({ key }) => key);
     expect((await stillOpen(db, kind, keys)).map(({ key }) => key).toSorted()).toEqual(keys);
-    await db.rows`UPDATE webhook_deliveries SET status = 'delivered', finished_at = now() WHERE id = ${first}`;
+    await db.rows`
+      UPDATE webhook_deliveries SET status = 'delivered', finished_at = now() WHERE id = ${first}`;
     expect((await stillOpen(db, kind, keys)).map((one) => one.workflowId)).toEqual([
       workflowIds.webhookDelivery(last),
     ]);
@@ -140,8 +146,10 @@ const work = (): Work => ({
 
 describe('starting again', () => {
   it('is seen to go on, however many wait for it', async () => {
-    await db.rows`INSERT INTO outbox (kind, workflow_id, start, rank)
-       SELECT 'start', 'recurring/sch_' || n, '{"again": "foundOverdue"}', 1 FROM generate_series(1, 10300) AS n`;
+    await db.rows`
+      INSERT INTO outbox (kind, workflow_id, start, rank)
+      SELECT 'start', 'recurring/sch_' || n, '{"again": "foundOverdue"}', 1
+      FROM generate_series(1, 10300) AS n`;
     await takeMessages(db, 'later', 100);
     expect(await restartsWaiting(db)).toBe(10_200);
     await takeMessages(db, 'later', 100);

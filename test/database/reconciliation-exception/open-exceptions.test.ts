@@ -16,7 +16,9 @@ beforeEach(async () => {
 const charge = () => bill(db, standing);
 
 const exceptionsOf = (id: string) =>
-  db.rows`SELECT kind, state, bank_transaction_id AS "bankTransactionId" FROM reconciliation_exceptions WHERE billing_request_id = ${id} ORDER BY recorded_at`;
+  db.rows`
+  SELECT kind, state, bank_transaction_id AS "bankTransactionId" FROM reconciliation_exceptions
+  WHERE billing_request_id = ${id} ORDER BY recorded_at`;
 
 const open = (billingRequestId: string, kind: 'unanswered' | 'credit_undelivered') =>
   db.transaction((trx) => openExceptions(trx, 'network', [{ kind, billingRequestId, refundId: null }]));
@@ -31,9 +33,10 @@ it('a bank that goes on contradicting itself fills no list: one exception, with 
     expect(await answer(id, `again-${n}-${id}`)).toMatchObject({ agreed: false, status: 'successful' });
   }
   expect(await exceptionsOf(id)).toHaveLength(1);
-  const [kept] =
-    await db.rows`SELECT count(*)::int AS answers FROM exception_answers a JOIN reconciliation_exceptions x ON x.id = a.exception_id
-     WHERE x.billing_request_id = ${id}`;
+  const [kept] = await db.rows`
+    SELECT count(*)::int AS answers FROM exception_answers a
+    JOIN reconciliation_exceptions x ON x.id = a.exception_id
+    WHERE x.billing_request_id = ${id}`;
   expect(kept).toEqual({ answers: 100 });
 });
 
@@ -65,8 +68,8 @@ it('many are opened at once: those that are new, each told once to both sides', 
     [{ kind: 'unanswered' }],
     [{ kind: 'missing_at_bank' }],
   ]);
-  const told =
-    await db.rows`SELECT id, told FROM reconciliation_exceptions WHERE id = ANY(${[...opened.values()]}) ORDER BY id`;
+  const told = await db.rows`
+    SELECT id, told FROM reconciliation_exceptions WHERE id = ANY(${[...opened.values()]}) ORDER BY id`;
   expect(told).toEqual([...opened.values()].toSorted().map((id) => ({ id, told: 1 })));
 });
 

@@ -93,7 +93,8 @@ it('a party that has changed its address a thousand times has few of its acts re
     for (let n = 0; n < 1_000; n++) await recordAuditEvent(trx, OPERATOR, act);
   });
   const read = await test.db.transaction(async (trx) => {
-    await trx.rows`${raw(ENDPOINT)} url = 'https://mine.example' WHERE entity_id = ${ids.merchantId}`;
+    await trx.rows`
+      ${raw(ENDPOINT)} url = 'https://mine.example' WHERE entity_id = ${ids.merchantId}`;
     await recordAuditEvent(trx, OPERATOR, act);
     const before = await actsRead(trx);
     await trx.rows`SET CONSTRAINTS ALL IMMEDIATE`;
@@ -104,9 +105,8 @@ it('a party that has changed its address a thousand times has few of its acts re
 
 /** Also those that the connection has read before and not reported yet. */
 async function actsRead(trx: Transaction): Promise<number> {
-  const { acts } = await trx.oneRow<{
-    acts: number;
-  }>`SELECT (coalesce(idx_tup_fetch, 0) + seq_tup_read)::int AS acts
-     FROM pg_stat_xact_user_tables WHERE relname = 'audit_events'`;
+  const { acts } = await trx.oneRow<{ acts: number }>`
+    SELECT (coalesce(idx_tup_fetch, 0) + seq_tup_read)::int AS acts
+    FROM pg_stat_xact_user_tables WHERE relname = 'audit_events'`;
   return acts;
 }

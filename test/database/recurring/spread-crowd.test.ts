@@ -37,9 +37,8 @@ async function crowd(startAt: Date, count: number): Promise<string[]> {
 const run = (id: string): Promise<ScheduleAtRest> => runSchedule(db, rules, id);
 
 async function placesOf(ids: string[]): Promise<number[]> {
-  const found = await db.rows<{
-    delayMs: number;
-  }>`SELECT delay_ms AS "delayMs" FROM schedules WHERE id = ANY(${ids}) ORDER BY delay_ms`;
+  const found = await db.rows<{ delayMs: number }>`
+    SELECT delay_ms AS "delayMs" FROM schedules WHERE id = ANY(${ids}) ORDER BY delay_ms`;
   return found.map(({ delayMs }) => delayMs);
 }
 
@@ -113,9 +112,11 @@ it('makes a retry before the next due date, whatever its place', async () => {
   await run(id);
   await answerCharges(db, standing, 'insufficient_funds');
   await run(id);
-  await db.rows`UPDATE schedules SET delay_ms = ${6 * HOUR_MS}, noticed_n = next_n WHERE id = ${id}`;
-  await db.rows`UPDATE billings b SET retry_at = s.next_due_at - interval '1 hour' FROM schedules s
-     WHERE s.id = ${id} AND b.schedule_id = s.id`;
+  await db.rows`
+    UPDATE schedules SET delay_ms = ${6 * HOUR_MS}, noticed_n = next_n WHERE id = ${id}`;
+  await db.rows`
+    UPDATE billings b SET retry_at = s.next_due_at - interval '1 hour' FROM schedules s
+    WHERE s.id = ${id} AND b.schedule_id = s.id`;
   expect(await run(id)).toMatchObject({ next: 'charge', delayMs: HOUR_MS / 2 });
 });
 

@@ -47,8 +47,8 @@ it('a schedule is charged once, however many look at it at the same time, and na
   const played = await play();
   await Promise.all(Array.from({ length: 24 }, () => played.advance()));
   expect(await played.billings()).toEqual(['0 pending 1x']);
-  const charges =
-    await db.rows`SELECT workflow_id AS workflow FROM billing_requests WHERE schedule_id = ${played.id}`;
+  const charges = await db.rows`
+    SELECT workflow_id AS workflow FROM billing_requests WHERE schedule_id = ${played.id}`;
   expect(charges).toEqual([{ workflow: workflowIds.recurring(played.id) }]);
   await played.answer();
   await Promise.all(Array.from({ length: 24 }, () => played.advance()));
@@ -90,10 +90,9 @@ describe('a declined charge', () => {
       ['active', 'past_due'],
       ['past_due', 'active'],
     ]);
-    const events = await db.rows<{
-      sequence: number;
-      type: string;
-    }>`SELECT sequence, replace(type, 'schedule.', '') AS type FROM events WHERE resource_id = ${played.id} ORDER BY sequence`;
+    const events = await db.rows<{ sequence: number; type: string }>`
+      SELECT sequence, replace(type, 'schedule.', '') AS type FROM events WHERE resource_id = ${played.id}
+      ORDER BY sequence`;
     const attempt = ['billing_charged', 'billing_retrying'];
     expect(events.map(({ type }) => type)).toEqual([
       'created',
@@ -302,9 +301,9 @@ it.each([
       const played = await play();
       await Promise.all([played.advance(), hold(played), played.advance(), played.advance()]);
       expect(await played.shown()).toMatchObject({ status });
-      const late =
-        await db.rows`SELECT b.id FROM billing_requests b JOIN schedule_holds h ON h.schedule_id = b.schedule_id
-       WHERE b.schedule_id = ${played.id} AND b.created_at > h.from_at`;
+      const late = await db.rows`
+        SELECT b.id FROM billing_requests b JOIN schedule_holds h ON h.schedule_id = b.schedule_id
+        WHERE b.schedule_id = ${played.id} AND b.created_at > h.from_at`;
       expect(late).toEqual([]);
     }
   },
@@ -315,23 +314,27 @@ it('an agreement in another currency counts anew, and a decline in the old one t
   await played.advance();
   await played.decide('approve_recurring', 'USD');
   await played.answer('insufficient_funds');
-  const spent =
-    await db.rows`SELECT currency, spent_day_total::int AS day, spent_month_total::int AS month FROM agreements WHERE id = ${played.standing.agreementId}`;
+  const spent = await db.rows`
+    SELECT currency, spent_day_total::int AS day, spent_month_total::int AS month FROM agreements
+    WHERE id = ${played.standing.agreementId}`;
   expect(spent).toEqual([{ currency: 'USD', day: 0, month: 0 }]);
 });
 
 it('an agreement of more schedules than move at once suspends a thousand, and has the rest see for themselves', async () => {
   const played = await play({ startAt: new Date(Date.now() + DAY_MS) });
   await played.advance();
-  await db.rows`INSERT INTO schedules SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'sch_z' || lpad(n::text, 25, '0')))).*
-     FROM schedules s, generate_series(1, 1150) AS n WHERE s.id = ${played.id}`;
+  await db.rows`
+    INSERT INTO schedules SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'sch_z' || lpad(n::text,
+      25, '0')))).*
+    FROM schedules s, generate_series(1, 1150) AS n WHERE s.id = ${played.id}`;
   await db.rows`DELETE FROM outbox`;
   await suspend(played);
-  const suspended =
-    await db.rows`SELECT id FROM schedules WHERE merchant_id = ${played.standing.merchantId} AND status = 'suspended'`;
+  const suspended = await db.rows`
+    SELECT id FROM schedules WHERE merchant_id = ${played.standing.merchantId} AND status = 'suspended'`;
   expect(suspended).toHaveLength(1_000);
-  const signalled =
-    await db.rows`SELECT DISTINCT workflow_id FROM outbox WHERE kind = 'signal' AND workflow_id LIKE ${workflowIds.recurring('sch_z%')}`;
+  const signalled = await db.rows`
+    SELECT DISTINCT workflow_id FROM outbox
+    WHERE kind = 'signal' AND workflow_id LIKE ${workflowIds.recurring('sch_z%')}`;
   expect(signalled).toHaveLength(1_150);
   // All but the first hundred of the others do so after what other parties ask for.
   expect(await billIsAmongTheNext(db, 1_101)).toBe(true);

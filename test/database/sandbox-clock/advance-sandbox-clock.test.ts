@@ -98,8 +98,10 @@ describe('what is due', () => {
   it('is told to many workflows without delaying others’ bills, or what a few are told', async () => {
     const id = await makeSchedule(db, standing, { frequency: 'daily' });
     await runSchedule(db, rules, id);
-    await db.rows`INSERT INTO schedules SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'sch_z' || lpad(n::text, 25, '0')))).*
-       FROM schedules s, generate_series(1, 200) AS n WHERE s.id = ${id}`;
+    await db.rows`
+      INSERT INTO schedules SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'sch_z' || lpad(n::text,
+        25, '0')))).*
+      FROM schedules s, generate_series(1, 200) AS n WHERE s.id = ${id}`;
     await db.rows`DELETE FROM outbox`;
     await signalDue(db, owner, 'infinity');
     const small = await standingApproval(db);
@@ -137,7 +139,8 @@ describe('what is due', () => {
       unattempted: 1,
       unattemptedOfMoment: 0,
     });
-    await db.rows`UPDATE webhook_deliveries SET attempts = 1 WHERE entity_id = ${standing.bankId}`;
+    await db.rows`
+      UPDATE webhook_deliveries SET attempts = 1 WHERE entity_id = ${standing.bankId}`;
     expect(await workInHand(db, owner, now, at)).toMatchObject({ unattempted: 0, unattemptedOfMoment: 0 });
   });
 

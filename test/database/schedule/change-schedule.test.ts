@@ -37,9 +37,8 @@ const change = (played: PlayedSchedule, to: ScheduleChange) =>
   db.transaction((trx) => changeSchedule(trx, rules, merchant(played), played.id, to));
 
 async function charged({ id }: PlayedSchedule): Promise<bigint[]> {
-  const found = await db.rows<{
-    amount: bigint;
-  }>`SELECT amount::bigint FROM billing_requests WHERE schedule_id = ${id} ORDER BY billing_n, attempt`;
+  const found = await db.rows<{ amount: bigint }>`
+    SELECT amount::bigint FROM billing_requests WHERE schedule_id = ${id} ORDER BY billing_n, attempt`;
   return found.map(({ amount }) => amount);
 }
 
@@ -47,15 +46,13 @@ const itemsTo = async (played: PlayedSchedule, party: 'bank' | 'merchant') =>
   (await played.told(party)).map(({ item }) => item);
 
 const record = ({ id }: PlayedSchedule) =>
-  db.rows<{
-    type: string;
-    cause: string;
-    details: unknown;
-  }>`SELECT type, cause, details FROM events WHERE resource_id = ${id} ORDER BY sequence`;
+  db.rows<{ type: string; cause: string; details: unknown }>`
+  SELECT type, cause, details FROM events WHERE resource_id = ${id} ORDER BY sequence`;
 
 const signals = async ({ id }: PlayedSchedule) =>
   (
-    await db.rows`DELETE FROM outbox WHERE workflow_id = ${workflowIds.recurring(id)} AND kind = 'signal' RETURNING id`
+    await db.rows`
+  DELETE FROM outbox WHERE workflow_id = ${workflowIds.recurring(id)} AND kind = 'signal' RETURNING id`
   ).length;
 
 describe('pausing', () => {

@@ -15,9 +15,11 @@ it('reads few of a bank’s many acts, and tells the latest and those on its own
   const made = await db.transaction((trx) => createEntity(trx, { type: 'bank', name: 'B' }));
   const entityId = made?.entityId ?? '';
   const act = (times: number, action: string, exceptionId: string | null) =>
-    db.rows`INSERT INTO audit_events (actor, action, entity_id, after)
-       SELECT ${entityId}, ${action}, ${entityId}, jsonb_strip_nulls(jsonb_build_object('exceptionId', ${exceptionId}::text, 'n', n))
-       FROM generate_series(1, ${times}::int) AS n`;
+    db.rows`
+    INSERT INTO audit_events (actor, action, entity_id, after)
+    SELECT ${entityId}, ${action}, ${entityId}, jsonb_strip_nulls(jsonb_build_object('exceptionId',
+      ${exceptionId}::text, 'n', n))
+    FROM generate_series(1, ${times}::int) AS n`;
   await act(1, 'exception.resolved', 'exc_own');
   await act(MANY, 'endpoint.changed', null);
   await act(MANY, 'exception.resolved', 'exc_other');
@@ -31,9 +33,9 @@ it('reads few of a bank’s many acts, and tells the latest and those on its own
       exceptionIds: ['exc_own'],
       limit: LIMIT,
     });
-    const tuples = await trx.row<{
-      read: number;
-    }>`SELECT (coalesce(idx_tup_fetch, 0) + seq_tup_read)::int AS read FROM pg_stat_xact_user_tables WHERE relname = 'audit_events'`;
+    const tuples = await trx.row<{ read: number }>`
+      SELECT (coalesce(idx_tup_fetch, 0) + seq_tup_read)::int AS read FROM pg_stat_xact_user_tables
+      WHERE relname = 'audit_events'`;
     return { acts: found, read: tuples?.read };
   });
   expect(acts.map(({ action }) => action)).toEqual([

@@ -59,8 +59,9 @@ async function writeBooks(): Promise<Record<string, string>> {
   const returnedId = await returnedRefund(db, standing, bounced.reference, 0.3);
   const granting = await grantingCharge(db, standing);
   const expired = await bill(db, standing);
-  await db.rows`UPDATE webhook_deliveries SET status = 'delivered', finished_at = now(), sent = 1
-     WHERE id = (SELECT bank_delivery_id FROM billing_requests WHERE id = ${expired.id})`;
+  await db.rows`
+    UPDATE webhook_deliveries SET status = 'delivered', finished_at = now(), sent = 1
+    WHERE id = (SELECT bank_delivery_id FROM billing_requests WHERE id = ${expired.id})`;
   await moveClock(db, merchantId, '2 days');
   await db.transaction((trx) => closeExpiredRequests(trx, [expired.id]));
   const pending = await bill(db, standing);
@@ -93,18 +94,21 @@ async function writeBooks(): Promise<Record<string, string>> {
     pendingId: pending.id,
     grantingId: granting.id,
   };
-  const others = await db.row<
-    Record<string, string>
-  >`SELECT (SELECT id FROM ledger_entries WHERE (resource_id, kind) = (${named.chargeId}, 'charge'))::text AS "entryId",
-       (SELECT id FROM ledger_entries WHERE (resource_id, kind) = (${named.contestedId}, 'charge'))::text AS "contestedEntryId",
-       (SELECT id FROM ledger_entries WHERE (resource_id, kind) = (${named.paymentId}, 'credit'))::text AS "creditId",
-       (SELECT transaction_id FROM reversals WHERE billing_request_id = ${named.reversedId}) AS "reversalId",
-       (SELECT return_transaction_id FROM refunds WHERE id = ${named.returnedId}) AS "returnId",
-       (SELECT id FROM refunds WHERE status = 'pending') AS "pendingRefundId",
-       (SELECT id FROM reconciliation_exceptions WHERE billing_request_id = ${named.contestedId}) AS "openId",
-       (SELECT id FROM reconciliation_exceptions WHERE billing_request_id = ${named.reversedId}) AS "reversedBy",
-       (SELECT id FROM reconciliation_exceptions WHERE billing_request_id = ${named.writtenOffId}) AS "writtenOffBy",
-       (SELECT id FROM audit_events WHERE action = 'entity.enabled')::text AS "actId"`;
+  const others = await db.row<Record<string, string>>`
+    SELECT (SELECT id FROM ledger_entries WHERE (resource_id, kind) = (${named.chargeId},
+      'charge'))::text AS "entryId",
+    (SELECT id FROM ledger_entries WHERE (resource_id, kind) = (${named.contestedId},
+      'charge'))::text AS "contestedEntryId",
+    (SELECT id FROM ledger_entries WHERE (resource_id, kind) = (${named.paymentId},
+      'credit'))::text AS "creditId",
+    (SELECT transaction_id FROM reversals WHERE billing_request_id = ${named.reversedId}) AS "reversalId",
+    (SELECT return_transaction_id FROM refunds WHERE id = ${named.returnedId}) AS "returnId",
+    (SELECT id FROM refunds WHERE status = 'pending') AS "pendingRefundId",
+    (SELECT id FROM reconciliation_exceptions WHERE billing_request_id = ${named.contestedId}) AS "openId",
+    (SELECT id FROM reconciliation_exceptions WHERE billing_request_id = ${named.reversedId}) AS "reversedBy",
+    (SELECT id FROM reconciliation_exceptions
+    WHERE billing_request_id = ${named.writtenOffId}) AS "writtenOffBy",
+    (SELECT id FROM audit_events WHERE action = 'entity.enabled')::text AS "actId"`;
   return { ...named, ...others };
 }
 
@@ -126,10 +130,9 @@ async function tamper(change: string): Promise<void> {
 
 afterEach(async () => {
   for (const table of touched) {
-    const { columns } = await database.db.oneRow<{
-      columns: string;
-    }>`SELECT string_agg(quote_ident(attname), ', ') AS columns FROM pg_attribute
-       WHERE attrelid = to_regclass(${table}) AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`;
+    const { columns } = await database.db.oneRow<{ columns: string }>`
+      SELECT string_agg(quote_ident(attname), ', ') AS columns FROM pg_attribute
+      WHERE attrelid = to_regclass(${table}) AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`;
     await owner.query(`DELETE FROM ${table};
       INSERT INTO ${table} (${columns}) OVERRIDING SYSTEM VALUE SELECT ${columns} FROM saved_${table}`);
   }
@@ -378,9 +381,8 @@ test.each(COLUMNS)('each column of %s is part of its link', async (table, called
   const [key, where] = table === 'ledger_postings' ? ['entry_id', 'AND n = 1'] : ['id', ''];
   const of =
     { events: 'events', audit_events: 'audit_events' }[table] ?? `ledger_entries WHERE kind = 'charge'`;
-  const found = await database.db.rows<{
-    id: string;
-  }>`SELECT id::text FROM (SELECT id FROM ${raw(of)} ORDER BY id LIMIT 9) AS first ORDER BY first.id`;
+  const found = await database.db.rows<{ id: string }>`
+    SELECT id::text FROM (SELECT id FROM ${raw(of)} ORDER BY id LIMIT 9) AS first ORDER BY first.id`;
   for (const [i, set] of sets.entries())
     await tamper(`UPDATE ${table} SET ${set} WHERE ${key} = '${found[i]?.id}' ${where}`);
   expect((await ofChains()).filter((one) => one.includes('was changed since it was chained'))).toEqual(
@@ -398,10 +400,9 @@ const deleteAct = (action: string) =>
 async function rebuildActs(): Promise<void> {
   await tamper(`UPDATE audit_events SET actor = 'operator:other' WHERE action = 'entity.enabled'`);
   const { table, chain, content } = ROWS_OF.audit;
-  const linked = await database.db.rows<{
-    n: bigint;
-    content: string;
-  }>`SELECT c.n, ${raw(content)} AS content FROM ${raw(chain)} c JOIN ${raw(table)} r ON r.id = c.row_id ORDER BY c.n`;
+  const linked = await database.db.rows<{ n: bigint; content: string }>`
+    SELECT c.n, ${raw(content)} AS content FROM ${raw(chain)} c JOIN ${raw(table)} r ON r.id = c.row_id
+    ORDER BY c.n`;
   let hash = GENESIS;
   for (const one of linked) {
     hash = linkHash(hash, 'audit', one.content);

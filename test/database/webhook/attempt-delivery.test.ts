@@ -40,9 +40,8 @@ const read = async (id: string) => {
 };
 
 const starts = (deliveryId: string) =>
-  db.rows<{
-    start: { args: unknown[] };
-  }>`SELECT start FROM outbox WHERE workflow_id = ${workflowIds.webhookDelivery(deliveryId)}`;
+  db.rows<{ start: { args: unknown[] } }>`
+  SELECT start FROM outbox WHERE workflow_id = ${workflowIds.webhookDelivery(deliveryId)}`;
 
 const MOST = 3;
 const fail = (deliveryId: string, n: number, maxAttempts = MOST) =>
@@ -57,17 +56,14 @@ const succeed = (deliveryId: string, n: number) =>
   recordOutcome(db, deliveryId, n, { responseHead: 'thanks' }, MOST);
 
 async function attemptsOf(deliveryId: string) {
-  return db.rows<{
-    n: number;
-    error: string | null;
-    head: Buffer | null;
-  }>`SELECT n, error, response_head_encrypted AS head FROM webhook_attempts WHERE delivery_id = ${deliveryId} ORDER BY n`;
+  return db.rows<{ n: number; error: string | null; head: Buffer | null }>`
+    SELECT n, error, response_head_encrypted AS head FROM webhook_attempts WHERE delivery_id = ${deliveryId}
+    ORDER BY n`;
 }
 
 async function failingSince(entityId: string): Promise<Date | null | undefined> {
-  const [found] = await db.rows<{
-    since: Date | null;
-  }>`SELECT failing_since AS since FROM webhook_endpoints WHERE entity_id = ${entityId}`;
+  const [found] = await db.rows<{ since: Date | null }>`
+    SELECT failing_since AS since FROM webhook_endpoints WHERE entity_id = ${entityId}`;
   return found?.since;
 }
 
@@ -132,7 +128,8 @@ describe('an attempt', () => {
     const { id } = await pending();
     const { nextAttemptAt } = await read(id);
     await fail(id, 1);
-    await db.rows`UPDATE webhook_deliveries SET next_attempt_at = clock_timestamp() WHERE id = ${id}`;
+    await db.rows`
+      UPDATE webhook_deliveries SET next_attempt_at = clock_timestamp() WHERE id = ${id}`;
     const late = await recordOutcome(db, id, 1, { nextAttemptAt }, MOST);
     expect(late).toMatchObject({ status: 'delivered', attempts: 2 });
   });
@@ -192,7 +189,8 @@ it('the turn of a first attempt that found no place is written once, over no wis
   await awaitPlace(db, asked, 60_000);
   expect(await read(id)).toMatchObject({ nextAttemptAt: asked.nextAttemptAt });
 
-  await db.rows`UPDATE webhook_deliveries SET attempts = 1, claimed_until = NULL WHERE id = ${id}`;
+  await db.rows`
+    UPDATE webhook_deliveries SET attempts = 1, claimed_until = NULL WHERE id = ${id}`;
   await awaitPlace(db, asked, 60_000);
   expect(await read(id)).toMatchObject({ nextAttemptAt: asked.nextAttemptAt });
 });

@@ -85,11 +85,9 @@ function newIdAt(daysAgo: number, id: string): string {
 }
 
 const left = async () => {
-  const found = await db.rows<{
-    id: string;
-    attempts: number;
-  }>`SELECT d.id, (SELECT count(*)::int FROM webhook_attempts a WHERE a.delivery_id = d.id) AS attempts
-     FROM webhook_deliveries d ORDER BY d.id`;
+  const found = await db.rows<{ id: string; attempts: number }>`
+    SELECT d.id, (SELECT count(*)::int FROM webhook_attempts a WHERE a.delivery_id = d.id) AS attempts
+    FROM webhook_deliveries d ORDER BY d.id`;
   return found.map(({ id, attempts }) => `${id} ${attempts}`);
 };
 
@@ -111,10 +109,8 @@ test('a body that somebody brings is known by its hash when the body itself is g
   const another = await told(40, 'billing.request');
   await owner.query(`UPDATE webhook_deliveries SET created_at = created_at - interval '1 day'`);
   await forgetDeliveries(db, 0);
-  const hashes = await db.rows<{
-    id: string;
-    hash: Buffer | null;
-  }>`SELECT delivery_id AS id, body_sha256 AS hash FROM webhook_receipts ORDER BY delivery_id`;
+  const hashes = await db.rows<{ id: string; hash: Buffer | null }>`
+    SELECT delivery_id AS id, body_sha256 AS hash FROM webhook_receipts ORDER BY delivery_id`;
   // The other was moved to another place, where its key does not open it.
   expect(hashes).toEqual([
     { id: another.id, hash: null },
@@ -128,9 +124,9 @@ test('a receipt stays for good where money may have moved by the webhook: whose,
   for (const webhookType of ['billing.request', 'refund.request'] as const)
     asking.push((await told(40, webhookType)).id);
   await forgetDeliveries(db, 30);
-  const receipts =
-    await db.rows`SELECT delivery_id AS id, entity_id, sent, delivered_at IS NOT NULL AS delivered FROM webhook_receipts
-     ORDER BY delivery_id`;
+  const receipts = await db.rows`
+    SELECT delivery_id AS id, entity_id, sent, delivered_at IS NOT NULL AS delivered FROM webhook_receipts
+    ORDER BY delivery_id`;
   expect(receipts).toEqual(asking.map((id) => ({ id, entityId, sent: 1, delivered: true })));
   await expect(db.query('DELETE FROM webhook_receipts')).rejects.toThrow(/permission denied/);
 });

@@ -65,9 +65,8 @@ test('what a transaction wrote before others that commit first is not missed', a
   const slow = await openTransaction(db);
   await tell(slow.trx, 'slow');
   await db.transaction((trx) => tell(trx, 'quick'));
-  const [committed] = await db.rows<{
-    count: number;
-  }>`SELECT count(*)::int AS count FROM webhook_deliveries WHERE entity_id = ${entityId}`;
+  const [committed] = await db.rows<{ count: number }>`
+    SELECT count(*)::int AS count FROM webhook_deliveries WHERE entity_id = ${entityId}`;
   expect(committed).toEqual({ count: 2 });
   // The quick one is committed and would be the next in order; were it given out, the slow one
   // would be behind it.
@@ -80,11 +79,9 @@ test('what a transaction wrote before others that commit first is not missed', a
 });
 
 test('a writer that never ends is ended by Postgres, and then the feed goes on', async () => {
-  const [set] = await db.rows<{
-    pause: string;
-    statement: string;
-  }>`SELECT current_setting('idle_in_transaction_session_timeout') AS pause,
-            current_setting('statement_timeout') AS statement`;
+  const [set] = await db.rows<{ pause: string; statement: string }>`
+    SELECT current_setting('idle_in_transaction_session_timeout') AS pause,
+    current_setting('statement_timeout') AS statement`;
   expect(set).toEqual({ pause: '10s', statement: '10s' });
 
   const stuck = await openTransaction(db);
@@ -146,17 +143,17 @@ test('readers beside many writers see each event once, all in the same order, wh
 
 test('after a dump was restored each webhook is in the feed by its event, however many there are', async () => {
   await db.transaction((trx) => tell(trx, 'first'));
-  await db.rows`INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, commit_id)
-     SELECT 'dlv_' || n, ${entityId}, webhook_type, body_encrypted, workflow_id, commit_id
-     FROM webhook_deliveries, generate_series(1, 10001) AS n WHERE entity_id = ${entityId}`;
+  await db.rows`
+    INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, commit_id)
+    SELECT 'dlv_' || n, ${entityId}, webhook_type, body_encrypted, workflow_id, commit_id
+    FROM webhook_deliveries, generate_series(1, 10001) AS n WHERE entity_id = ${entityId}`;
   const owner = openDatabase(database.url, 2, engineFacts, { role: 'none' });
   const said: number[] = [];
   const told = await owner.transaction((trx) => renumberFeed(trx, OPERATOR, (done) => said.push(done)));
   await owner.destroy();
-  const left = await db.row<{
-    all: number;
-    old: number;
-  }>`SELECT count(*)::int AS all, count(*) FILTER (WHERE created_xid <> '3')::int AS old FROM webhook_deliveries`;
+  const left = await db.row<{ all: number; old: number }>`
+    SELECT count(*)::int AS all, count(*) FILTER (WHERE created_xid <> '3')::int AS old
+    FROM webhook_deliveries`;
   expect(left).toEqual({ all: told, old: 0 });
   // The operator is told how far it is.
   expect(said).toEqual([10_000, told]);

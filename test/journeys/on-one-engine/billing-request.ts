@@ -120,8 +120,9 @@ describe('bills', () => {
         expect(late).toMatchObject({ status: 409, body: { success: false, data } });
       }
       expect(await merchant.retrieve(billingRequestId)).toMatchObject(end);
-      const kept = await engine.database.db
-        .rows`SELECT billing_request_id AS id, kind, bank_transaction_id FROM reconciliation_exceptions WHERE bank_id = ${bank.entityId}`;
+      const kept = await engine.database.db.rows`
+        SELECT billing_request_id AS id, kind, bank_transaction_id FROM reconciliation_exceptions
+        WHERE bank_id = ${bank.entityId}`;
       expect(kept).toEqual([{ id: billingRequestId, kind: 'unanswered', bankTransactionId: 'tx-late' }]);
     });
 
