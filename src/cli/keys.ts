@@ -42,8 +42,10 @@ export function fill(keys: Command): void {
 
   command(keys, 'status', 'how much each key of ASSENT_KEYS encrypts').action(
     onEngine(async ({ keyring }, config) => {
-      const all = await asOwner(config, (db) =>
-        keyUse(db, ({ place, number, of }) => progress.part(number - 1, of, `${place} is counted`)),
+      const all = await asOwner(
+        config,
+        (db) => keyUse(db, ({ place, number, of }) => progress.part(number - 1, of, `${place} is counted`)),
+        keyring,
       );
       const head = ['key', 'in the ring', 'encrypts', 'paymentIDs', 'deviceIds', 'client secrets'];
       const table = all.map((one) => {

@@ -124,8 +124,12 @@ const refuse = () => {
 
 /** For a command that neither encrypts nor decrypts. */
 export const NO_KEYRING: Keyring = {
-  current: '',
-  keys: [],
+  get current() {
+    return refuse();
+  },
+  get keys() {
+    return refuse();
+  },
   derive: refuse,
   blindIndex: refuse,
   blindIndexes: refuse,
