@@ -1,3 +1,4 @@
+import './record-statements';
 import { recordAnswer } from './answer-record';
 import type * as Conformance from './conformance';
 

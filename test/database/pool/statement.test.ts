@@ -57,8 +57,7 @@ describe('a part of a statement', () => {
 
   it('is text that somebody wrote out by raw, with the values that it names', async () => {
     const { text, values } = await sent(
-      (db) => db.rows`
-      SELECT ${raw('a::text, :b')}, ${raw('c = :c::int', { c: 2, unused: 1 })} LIMIT ${3}`,
+      (db) => db.rows`SELECT ${raw('a::text, :b')}, ${raw('c = :c::int', { c: 2, unused: 1 })} LIMIT ${3}`,
     );
     expect({ text, values }).toEqual({ text: 'SELECT a::text, :b, c = $1::int LIMIT $2', values: [2, 3] });
     expect(() => raw('c = :c', {})).toThrow('no binding for :c');
