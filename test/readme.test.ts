@@ -103,7 +103,7 @@ test('each block can be pasted as it is, some of them in a new shell, and none b
 });
 
 test('the charge reaches its end, and the history has it once', () => {
-  const [history] = answersOf('What happened to the money');
+  const [history] = answersOf('The history of the money');
 
   expect(history?.['data']).toMatchObject({
     total: 1,

@@ -58,8 +58,8 @@ export type AdmitRing = (db: Statements, ring: Keyring) => Promise<void>;
 export const anyRing: AdmitRing = () => Promise.resolve();
 
 /**
- * The database of a command: that of `DATABASE_URL`, otherwise the one that `npm start` runs in this
- * folder, with its settings.
+ * The database of a command: that of `DATABASE_URL`, otherwise the one that `npm start` runs in
+ * this folder, with its settings.
  *
  * @param admitRing asked of each new connection
  * @throws ConfigError saying how to name an engine

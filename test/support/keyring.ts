@@ -1,7 +1,7 @@
 import { makeKeyring, readKeyring, type Keyring } from '../../src/database/keyring/keyring';
 import type { Database, EngineFacts } from '../../src/database/pool/connection';
 
-/** `ASSENT_KEYS` of all processes and databases of a test file: a database takes no second keyring. */
+/** `ASSENT_KEYS` of a test file: a database takes no second keyring. */
 export const keys = makeKeyring();
 
 export const engineFacts: EngineFacts = { keyring: readKeyring(keys), timeZone: 'Africa/Lagos' };

@@ -53,8 +53,8 @@ export async function listCustomers(
     customerId !== undefined && 'id = :customerId',
   );
   const encrypted = await listPage<EncryptedRecord>(
-    // Postgres plans for the given search: many matches are read in order until the page is full, few
-    // by their index.
+    // Postgres plans for the given search: many matches are read in order until the page is
+    // full, few by their index.
     searched ? customPlan(db) : db,
     {
       select: () => `SELECT id AS customer_id, lookup_id AS "lookupID", client_ref, firstname, middlename,

@@ -33,7 +33,7 @@ export function raw(text: string | number, bindings?: Readonly<Record<string, un
   return new Fragment(texts, values);
 }
 
-/** The text has `$1`, `$2`, …, a number for each place, for a value may stand where two types do. */
+/** Each place has a number of its own, `$1`, `$2`, …: one value may stand where two types do. */
 function positional(statement: Fragment, bound: unknown[]): string {
   return statement.texts.reduce((text, next, at) => {
     const value = statement.values[at - 1];
@@ -79,7 +79,7 @@ export const STATEMENTS: Omit<Statements, 'query'> = {
   },
 };
 
-/** The same executor, for statements that no plan suits for all values: Postgres plans for these. */
+/** The same executor, for statements whose values decide the plan: Postgres plans for these. */
 export function customPlan<Same extends Statements>(db: Same): Same {
   return { ...db, query: (text, values) => db.query(text, values, 'custom plan') };
 }
