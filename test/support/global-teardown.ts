@@ -26,7 +26,7 @@ export default async function globalTeardown(config: RunConfig): Promise<void> {
   }
 }
 
-/** @throws Error if a row type is not what Postgres returned, or a whole run left a statement out */
+/** @throws Error if a statement and its row type differ, or a whole run left a statement out */
 function checkStatements(folder: string, { testPathPatterns, shard }: RunConfig): void {
   if (!existsSync(folder)) return;
   const run = testPathPatterns.patterns.length === 0 && !shard ? 'all' : 'some';
