@@ -29,7 +29,7 @@ const MATCH = 'src/database/bank-file/match-lines.ts';
 const RETURN = 'src/database/refund/return-refund.ts';
 const SEQUENCE = 'src/domain/webhook/webhook-sequence.ts';
 const RETRY = 'src/domain/recurring/billing-retry.ts';
-const DUE = 'greatest(r.day, :ofAll::date)';
+const DUE = "greatest(r.day, ${dueBy.get('*') ?? null}::date)";
 const IS_DUE = `e.settlement_day <= ${DUE}`;
 
 /** By what each does to people's money, or to what they are told. */
@@ -84,17 +84,15 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   },
   'a charge that comes to a limit, to the kobo, is refused': {
     seed: 227,
-    changes: [[AGREEMENT, `:amount <= a.daily_limit)`, `:amount < a.daily_limit)`]],
+    changes: [[AGREEMENT, `+ \${charge.amount} <= a.daily_limit)`, `+ \${charge.amount} < a.daily_limit)`]],
   },
   'limits count the days of real time, and not those of the test clock': {
     seed: 285,
     changes: [
       [
         AGREEMENT,
-        `date_trunc('month', at AT TIME ZONE :timeZone)::date AS month
-           FROM business_now(:merchantId) AS at) AS period`,
-        `date_trunc('month', at AT TIME ZONE :timeZone)::date AS month
-           FROM (SELECT clock_timestamp() AS at, :merchantId::text) AS real) AS period`,
+        `FROM business_now(\${merchantId}) AS at) AS period`,
+        `FROM (SELECT clock_timestamp() AS at, \${merchantId}::text) AS real) AS period`,
       ],
     ],
   },
@@ -102,8 +100,8 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     changes: [
       [
         RETURN,
-        `SET refunded_amount = refunded_amount - :amount WHERE`,
-        `SET refunded_amount = refunded_amount - 0 * :amount WHERE`,
+        `SET refunded_amount = refunded_amount - \$`,
+        `SET refunded_amount = refunded_amount - 0 * \$`,
       ],
     ],
   },
@@ -111,7 +109,8 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     changes: [
       [
         OUTCOME,
-        `AND status = 'pending' AND business_now(owner_id) < expires_at FOR UPDATE),`,
+        `AND status = 'pending' AND business_now(owner_id) < expires_at
+      FOR UPDATE),`,
         `AND (status = 'pending' OR decline_reason = 'expired') FOR UPDATE),`,
       ],
     ],
@@ -170,8 +169,8 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     changes: [
       [
         'src/database/schedule/change-schedule.ts',
-        `UPDATE schedules SET amount = :amount, end_at`,
-        `UPDATE schedules SET amount = amount + 0 * :amount, end_at`,
+        `UPDATE schedules SET amount = \${after.amount}, end_at`,
+        `UPDATE schedules SET amount = amount + 0 * \${after.amount}, end_at`,
       ],
     ],
   },
@@ -205,8 +204,8 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     changes: [
       [
         'src/database/refund/settle-refund.ts',
-        `await postEntries(trx, timeZone, [entry]);`,
-        `void postEntries(trx, timeZone, []);`,
+        `await postEntries(trx, [entry]);`,
+        `void postEntries(trx, []);`,
       ],
     ],
   },
@@ -267,7 +266,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     changes: [[REFUND, `- b.reversed_amount - `, `- `]],
   },
   'a refund that came back is told to nobody': {
-    changes: [[RETURN, `await announceReturn(trx, keyring, returned);`, `void announceReturn;`]],
+    changes: [[RETURN, `await announceReturn(trx, returned);`, `void announceReturn;`]],
   },
   'a charge is accepted, and never billed': {
     changes: [
@@ -293,16 +292,15 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
       [
         LEDGER,
         `export async function postCharge(`,
-        `async function postApart(timeZone, entries) {
-  const pool = (globalThis.apart ??= Object.assign(
-    new (require('pg').Pool)({ connectionString: process.env.DATABASE_URL, max: 1 }),
-    { commitId: crypto.randomUUID() }));
-  setTimeout(() => void postEntries(pool, timeZone, entries), 3_000);
+        `async function postApart(trx, entries) {
+  const pool = (globalThis.apart ??= new (require('pg').Pool)({ connectionString: process.env.DATABASE_URL, max: 1 }));
+  const apart = { ...trx, commitId: crypto.randomUUID(), query: (text, values) => pool.query(text, values) };
+  setTimeout(() => void postEntries(apart, entries), 3_000);
 }
 
 export async function postCharge(`,
       ],
-      [LEDGER, `await postEntries(trx, timeZone, [entry]);`, `await postApart(timeZone, [entry]);`],
+      [LEDGER, `await postEntries(trx, [entry]);`, `await postApart(trx, [entry]);`],
     ],
   },
 };
