@@ -1,6 +1,5 @@
-import type { BillingRequestStatus } from '../../domain/lifecycle';
 import type { Metadata } from '../../domain/metadata';
-import { formatAmount } from '../../domain/money';
+import type { WebhookItem } from '../../domain/webhook/webhook-item';
 import { chargeClosedSequence, chargeEndSequence } from '../../domain/webhook/webhook-sequence';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
@@ -29,7 +28,7 @@ export interface Outcome {
   scheduleId: string | null;
   amount: bigint;
   currency: string;
-  status: BillingRequestStatus;
+  status: 'successful' | 'declined';
   declineReason: string | null;
   bankTransactionId: string | null;
   answerAction: string | null;
@@ -74,45 +73,41 @@ export async function announceOutcomes(
   undelivered: ReadonlySet<string>,
 ): Promise<void> {
   const endSequence = (request: Outcome) => chargeEndSequence(request, !undelivered.has(request.id));
-  const credits = closed.filter(
-    (request) => request.payeeLookupId !== null && request.status === 'successful',
-  );
+  const credits = closed.filter(isCredit);
   const toPayeeBanks = perBatch(credits, 'ownerId').map(({ group, ...to }) => ({
     ...to,
     webhookType: 'billing.credit' as const,
-    items: group.map((request) => ({
+    items: group.map((request): WebhookItem<'billing.credit'> => ({
       billingRequestId: request.id,
       sequence: endSequence(request),
       reference: request.reference,
-      amount: formatAmount(request.amount, request.currency),
+      amount: request.amount,
       currency: request.currency,
       lookupID: request.payeeLookupId,
       payerBankId: request.bankId,
       bankTransactionId: request.bankTransactionId,
     })),
   }));
-  const answers = closed.filter((request) => !credits.includes(request));
+  const answers = closed.filter((request) => !isCredit(request));
   const toBillers = perBatch(answers, 'ownerId').map(({ group, ...to }) => ({
     ...to,
     webhookType: 'billing.response' as const,
-    items: group.map((request) => ({
+    items: group.map((request): WebhookItem<'billing.response'> => ({
       billingRequestId: request.id,
       sequence: endSequence(request),
       reference: request.reference,
       ...payerAsBilled(trx.keyring, request),
-      amount: formatAmount(request.amount, request.currency),
+      amount: request.amount,
       currency: request.currency,
       customerAction: request.status === 'successful' ? 'approved' : 'declined',
       status: request.status,
       declineReason: request.declineReason,
       scheduleId: request.scheduleId,
-      ...(request.merchantId !== null && { metadata: request.metadata }),
+      metadata: request.merchantId === null ? undefined : request.metadata,
     })),
   }));
   // A bank is told of an end that it did not cause, if it was asked at all.
-  const unasked =
-    cause === 'bank' ? [] : closed.filter((request) => request.declineReason !== 'limit_reached');
-  const toBanks = closeAnnouncements(unasked, undelivered);
+  const toBanks = cause === 'bank' ? [] : closeAnnouncements(closed.filter(isUnanswered), undelivered);
   const deliveryIds = await announce(trx, [...toPayeeBanks, ...toBillers, ...toBanks]);
   await expectCredits(
     trx,
@@ -124,22 +119,32 @@ export async function announceOutcomes(
   );
 }
 
-function closeAnnouncements(closed: Outcome[], undelivered: ReadonlySet<string>): Announcement[] {
+type Credit = Outcome & { payeeLookupId: string; bankTransactionId: string };
+
+const isCredit = (one: Outcome): one is Credit =>
+  one.payeeLookupId !== null && one.bankTransactionId !== null;
+
+type Unanswered = Outcome & { declineReason: string };
+
+const isUnanswered = (one: Outcome): one is Unanswered =>
+  one.declineReason !== null && one.declineReason !== 'limit_reached';
+
+function closeAnnouncements(closed: Unanswered[], undelivered: ReadonlySet<string>): Announcement[] {
   return perBatch(closed, 'bankId').map(({ group, ...to }) => ({
     ...to,
     webhookType: 'billing.closed',
-    items: group.map((request) => ({
+    items: group.map((request): WebhookItem<'billing.closed'> => ({
       billingRequestId: request.id,
       sequence: chargeClosedSequence(request, !undelivered.has(request.id)),
       reference: request.reference,
-      status: request.status,
+      status: 'declined',
       declineReason: request.declineReason,
     })),
   }));
 }
 
-function payerAsBilled(keyring: Keyring, request: Outcome): { paymentID: string } | { lookupID: string } {
-  return request.agreementId !== null && request.paymentIdKey !== null
-    ? { paymentID: makePaymentId(keyring, request.paymentIdKey, request.agreementId, request.ownerId) }
-    : { lookupID: request.lookupId };
+function payerAsBilled(keyring: Keyring, { agreementId, paymentIdKey, ownerId, lookupId }: Outcome) {
+  return agreementId !== null && paymentIdKey !== null
+    ? { paymentID: makePaymentId(keyring, paymentIdKey, agreementId, ownerId), lookupID: undefined }
+    : { paymentID: undefined, lookupID: lookupId };
 }

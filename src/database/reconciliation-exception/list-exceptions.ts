@@ -1,4 +1,3 @@
-import { formatInstant } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
 import type { ExceptionState } from '../../domain/lifecycle';
 import {
@@ -8,7 +7,7 @@ import {
   type Said,
 } from '../../domain/books/reconciliation-exception';
 import type { Metadata } from '../../domain/metadata';
-import { formatAmount } from '../../domain/money';
+import type { WebhookItem } from '../../domain/webhook/webhook-item';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
 import type { AuditEvent } from '../record/event';
@@ -81,7 +80,7 @@ export const banksOwn = (
 ) => (role === 'bank' ? { bankTransactionId: bankId === entityId ? bankTransactionId : null } : {});
 
 /** An exception as a party reads it and is sent it. A bank does not see the metadata. */
-export const shownTo = (party: Party, one: ExceptionRecord) => ({
+export const shownTo = (party: Party, one: ExceptionRecord): WebhookItem<'exception.opened'> => ({
   exceptionId: one.exceptionId,
   kind: one.kind,
   state: one.state,
@@ -90,12 +89,12 @@ export const shownTo = (party: Party, one: ExceptionRecord) => ({
   refundId: one.refundId,
   merchantId: one.merchantId,
   bankId: one.bankId,
-  amount: formatAmount(one.amount, one.currency),
+  amount: one.amount,
   currency: one.currency,
-  ...banksOwn(one, party, one.bankTransactionId),
-  ...(party.role !== 'bank' && { metadata: one.metadata ?? {} }),
-  openedAt: formatInstant(one.openedAt),
-  resolvedAt: one.resolvedAt && formatInstant(one.resolvedAt),
+  bankTransactionId: banksOwn(one, party, one.bankTransactionId).bankTransactionId,
+  metadata: party.role === 'bank' ? undefined : (one.metadata ?? {}),
+  openedAt: one.openedAt,
+  resolvedAt: one.resolvedAt,
   resolution: one.resolution,
   sequence: one.told,
 });

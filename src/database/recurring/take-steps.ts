@@ -1,5 +1,4 @@
 import { reasonForAudit } from '../../domain/charge';
-import { formatAmount } from '../../domain/money';
 import { hasEnded } from '../../domain/recurring/recurring';
 import { isAsked, nextStep, type Step } from '../../domain/recurring/recurring-step';
 import { workflowIds } from '../../domain/workflow/workflow-id';
@@ -141,17 +140,16 @@ export function giveNotice(turn: Turn): void {
   schedule.noticedN = n;
   note(turn, 'notice_given', { n, dueAt });
   schedule.told += 1;
-  webhooks.push(
-    ...toBothSides(schedule, 'recurring.upcoming', {
-      scheduleId: schedule.id,
-      sequence: schedule.told,
-      customerId: schedule.customerId,
-      amount: formatAmount(schedule.amount, schedule.currency),
-      currency: schedule.currency,
-      description: schedule.description,
-      dueDate: dueAt.toISOString(),
-    }),
-  );
+  const item = {
+    scheduleId: schedule.id,
+    sequence: schedule.told,
+    customerId: schedule.customerId,
+    amount: schedule.amount,
+    currency: schedule.currency,
+    description: schedule.description,
+    dueDate: dueAt,
+  };
+  webhooks.push(...toBothSides(schedule, { webhookType: 'recurring.upcoming', items: [item] }));
   deriveFacts(turn);
 }
 
