@@ -36,12 +36,12 @@ async function showException({ caller, params, deps }: PathCall<typeof schema.ex
       answers: answers.map(({ at, says, bankTransactionId }) => ({
         at,
         says,
-        ...banksOwn(exception, caller, bankTransactionId),
+        bankTransactionId: banksOwn(exception, caller, bankTransactionId),
       })),
       events: events.map(({ kind, reversalId, ...event }) => ({
         ...event,
         ...(kind !== null && { kind }),
-        ...(reversalId !== null && banksOwn(exception, caller, reversalId)),
+        bankTransactionId: reversalId === null ? undefined : banksOwn(exception, caller, reversalId),
       })),
     },
   };

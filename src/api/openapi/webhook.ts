@@ -321,13 +321,11 @@ type Shown<Field> = Field extends bigint ? number : Field extends Date ? Date | 
 /** Names of the fields that a document lacks, has beyond the item, or has of another type. */
 export type Differing<Item, Shape> = {
   [Field in keyof Item | keyof Shape]: Field extends keyof Item & keyof Shape
-    ? Differs<Shown<Item[Field]>, z.output<Shape[Field]>> extends true
-      ? Field
-      : never
+    ? UnlessSame<Field, Shown<Item[Field]>, z.output<Shape[Field]>>
     : Field;
 }[keyof Item | keyof Shape];
 
-type Differs<One, Other> = [One, Other] extends [Other, One] ? false : true;
+type UnlessSame<Field, One, Other> = [One, Other] extends [Other, One] ? never : Field;
 
 /** A document that differs from what is announced does not compile; the error names the field. */
 export const WEBHOOKS: {

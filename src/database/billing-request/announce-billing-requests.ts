@@ -7,7 +7,7 @@ import type { AuditEvent } from '../record/event';
 import { expectCredits } from '../credit/follow-credit';
 import type { Keyring } from '../keyring/keyring';
 import { makePaymentId } from '../agreement/payment-id';
-import { announce, perBatch, type Announcement } from '../webhook/announce-webhooks';
+import { announce, perBatch } from '../webhook/announce-webhooks';
 
 /** A merchant or its provider closes a charge by cancelling it. */
 export type ClosedBy = 'bank' | 'network' | 'merchant' | 'provider';
@@ -74,40 +74,42 @@ export async function announceOutcomes(
 ): Promise<void> {
   const endSequence = (request: Outcome) => chargeEndSequence(request, !undelivered.has(request.id));
   const credits = closed.filter(isCredit);
-  const toPayeeBanks = perBatch(credits, 'ownerId').map(({ group, ...to }) => ({
-    ...to,
-    webhookType: 'billing.credit' as const,
-    items: group.map((request): WebhookItem<'billing.credit'> => ({
-      billingRequestId: request.id,
-      sequence: endSequence(request),
-      reference: request.reference,
-      amount: request.amount,
-      currency: request.currency,
-      lookupID: request.payeeLookupId,
-      payerBankId: request.bankId,
-      bankTransactionId: request.bankTransactionId,
-    })),
-  }));
+  const credited = (request: Credit): WebhookItem<'billing.credit'> => ({
+    billingRequestId: request.id,
+    sequence: endSequence(request),
+    reference: request.reference,
+    amount: request.amount,
+    currency: request.currency,
+    lookupID: request.payeeLookupId,
+    payerBankId: request.bankId,
+    bankTransactionId: request.bankTransactionId,
+  });
+  const answered = (request: Outcome): WebhookItem<'billing.response'> => ({
+    billingRequestId: request.id,
+    sequence: endSequence(request),
+    reference: request.reference,
+    ...payerAsBilled(trx.keyring, request),
+    amount: request.amount,
+    currency: request.currency,
+    customerAction: request.status === 'successful' ? 'approved' : 'declined',
+    status: request.status,
+    declineReason: request.declineReason,
+    scheduleId: request.scheduleId,
+    metadata: request.merchantId === null ? undefined : request.metadata,
+  });
+  const ended = (request: Unanswered): WebhookItem<'billing.closed'> => ({
+    billingRequestId: request.id,
+    sequence: chargeClosedSequence(request, !undelivered.has(request.id)),
+    reference: request.reference,
+    status: 'declined',
+    declineReason: request.declineReason,
+  });
   const answers = closed.filter((request) => !isCredit(request));
-  const toBillers = perBatch(answers, 'ownerId').map(({ group, ...to }) => ({
-    ...to,
-    webhookType: 'billing.response' as const,
-    items: group.map((request): WebhookItem<'billing.response'> => ({
-      billingRequestId: request.id,
-      sequence: endSequence(request),
-      reference: request.reference,
-      ...payerAsBilled(trx.keyring, request),
-      amount: request.amount,
-      currency: request.currency,
-      customerAction: request.status === 'successful' ? 'approved' : 'declined',
-      status: request.status,
-      declineReason: request.declineReason,
-      scheduleId: request.scheduleId,
-      metadata: request.merchantId === null ? undefined : request.metadata,
-    })),
-  }));
   // A bank is told of an end that it did not cause, if it was asked at all.
-  const toBanks = cause === 'bank' ? [] : closeAnnouncements(closed.filter(isUnanswered), undelivered);
+  const unanswered = cause === 'bank' ? [] : closed.filter(isUnanswered);
+  const toPayeeBanks = perBatch('billing.credit', credits, 'ownerId', credited);
+  const toBillers = perBatch('billing.response', answers, 'ownerId', answered);
+  const toBanks = perBatch('billing.closed', unanswered, 'bankId', ended);
   const deliveryIds = await announce(trx, [...toPayeeBanks, ...toBillers, ...toBanks]);
   await expectCredits(
     trx,
@@ -128,20 +130,6 @@ type Unanswered = Outcome & { declineReason: string };
 
 const isUnanswered = (one: Outcome): one is Unanswered =>
   one.declineReason !== null && one.declineReason !== 'limit_reached';
-
-function closeAnnouncements(closed: Unanswered[], undelivered: ReadonlySet<string>): Announcement[] {
-  return perBatch(closed, 'bankId').map(({ group, ...to }) => ({
-    ...to,
-    webhookType: 'billing.closed',
-    items: group.map((request): WebhookItem<'billing.closed'> => ({
-      billingRequestId: request.id,
-      sequence: chargeClosedSequence(request, !undelivered.has(request.id)),
-      reference: request.reference,
-      status: 'declined',
-      declineReason: request.declineReason,
-    })),
-  }));
-}
 
 function payerAsBilled(keyring: Keyring, { agreementId, paymentIdKey, ownerId, lookupId }: Outcome) {
   return agreementId !== null && paymentIdKey !== null

@@ -324,18 +324,14 @@ function endAnnouncements(
       },
     ],
   }));
-  const unanswered = cause === 'bank' ? [] : ended;
-  const toBanks = perBatch(unanswered, 'bankId').map(({ group, ...to }) => ({
-    ...to,
-    webhookType: 'billing.intent.closed' as const,
-    items: group.map((intent): WebhookItem<'billing.intent.closed'> => ({
-      intentId: intent.id,
-      sequence: intentClosedSequence(!undelivered.has(intent.id)),
-      reference: intent.reference,
-      lookupID: intent.lookupId,
-      status: intent.status === 'superseded' ? 'superseded' : 'declined',
-      reason: intent.reason,
-    })),
-  }));
+  const closed = (intent: EndedIntent): WebhookItem<'billing.intent.closed'> => ({
+    intentId: intent.id,
+    sequence: intentClosedSequence(!undelivered.has(intent.id)),
+    reference: intent.reference,
+    lookupID: intent.lookupId,
+    status: intent.status === 'superseded' ? 'superseded' : 'declined',
+    reason: intent.reason,
+  });
+  const toBanks = perBatch('billing.intent.closed', cause === 'bank' ? [] : ended, 'bankId', closed);
   return [...toMerchant, ...toBanks];
 }

@@ -1,7 +1,7 @@
 import type { Role } from '../../domain/entity';
 import { groupBy } from '../../domain/group';
 import type { WebhookType } from '../../domain/webhook/webhook';
-import { itemOnWire, type Webhook } from '../../domain/webhook/webhook-item';
+import { itemOnWire, type Webhook, type WebhookItem } from '../../domain/webhook/webhook-item';
 import { bodyWithSignature } from '../../domain/webhook/webhook-signature';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
@@ -36,15 +36,21 @@ export type Announcement = Webhook & {
 };
 
 /** One webhook tells a receiver of all that one request has for it. */
-export const perBatch = <Side extends string, One extends Record<Side | 'batchId' | 'workflowId', string>>(
+export const perBatch = <
+  Type extends WebhookType,
+  Side extends string,
+  One extends Record<Side | 'batchId' | 'workflowId', string>,
+>(
+  webhookType: Type,
   all: One[],
   side: Side,
+  itemOf: (one: One) => WebhookItem<Type>,
 ) =>
   [...groupBy(all, (one) => `${one.batchId} ${one[side]}`).values()].flatMap((group) => {
     const [first] = group;
-    return first
-      ? [{ group, entityId: first[side], batchId: first.batchId, workflowId: first.workflowId }]
-      : [];
+    if (!first) return [];
+    const { [side]: entityId, batchId, workflowId } = first;
+    return [{ entityId, batchId, workflowId, webhookType, items: group.map(itemOf) }];
   });
 
 interface Receiver extends EncryptedSecrets {

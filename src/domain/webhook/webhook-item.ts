@@ -11,12 +11,99 @@ import type { WebhookType } from './webhook';
  *
  * A field that can be left out is `undefined`, and is named all the same: no author forgets it.
  */
+interface Items {
+  'billing.intent': Intent & Question & { paymentID: string; currency: string; merchant: Merchant };
+  'billing.intent.closed': IntentEnd & { status: 'declined' | 'superseded' };
+  'billing.intent.response': IntentEnd & {
+    status: 'approved' | 'declined' | 'superseded';
+    customerId: string;
+    customerDecision: Decision | null;
+    customerAction: 'approved' | 'declined';
+    currency: string;
+    paymentID: string | undefined;
+    metadata: Metadata;
+  };
+  'billing.request': Charge &
+    Question & {
+      approvalRequired: boolean;
+      paymentID: string | null;
+      merchant: Merchant | undefined;
+      payee: { bankId: string; lookupID: string; name: string } | undefined;
+      scheduleId: string | undefined;
+    };
+  'billing.response': Charge & {
+    status: 'successful' | 'declined';
+    declineReason: string | null;
+    customerAction: 'approved' | 'declined';
+    paymentID: string | undefined;
+    lookupID: string | undefined;
+    scheduleId: string | null;
+    metadata: Metadata | undefined;
+  };
+  'billing.closed': Omit<Charge, keyof Money> & { status: 'declined'; declineReason: string };
+  'billing.credit': Charge & { lookupID: string; payerBankId: string; bankTransactionId: string };
+  'billing.reversed': Charge & { reversalReference: string; metadata: Metadata | undefined };
+  'decision.updated': {
+    id: string;
+    customerId: string;
+    lookupID: string;
+    paymentID: string;
+    customerDecision: Decision;
+    currency: string;
+  };
+  'refund.request': Refund & {
+    billingRequestId: string;
+    bankTransactionId: string;
+    reason: string | null;
+    customerId: string;
+    lookupID: string;
+    merchant: Merchant;
+    expectedBy: Date;
+    overdue: boolean;
+  };
+  'refund.response': Refund & {
+    status: Exclude<RefundStatus, 'returned'>;
+    overdue: boolean;
+    reason: string | null;
+    expectedBy: Date;
+    metadata: Metadata;
+  };
+  'refund.returned': Refund & { status: 'returned'; metadata: Metadata | undefined };
+  'exception.opened': Exception;
+  'exception.resolved': Exception;
+  'recurring.upcoming': Schedule & { customerId: string; description: string | null; dueDate: Date };
+  'recurring.updated': Schedule & {
+    status: ScheduleStatus;
+    previousStatus: ScheduleStatus;
+    nextBillingDate: Date | null;
+    billingsCompleted: number;
+    previousAmount: bigint | undefined;
+    effectiveFrom: Date | null | undefined;
+  };
+  'migration.completed': {
+    batchId: string;
+    status: 'processing' | 'completed' | 'failed';
+    summary: { total: number; successful: number; failed: number; duplicates: number };
+  };
+  'webhook.test': { text: string };
+  'webhook.endpoint_changed': { changedBy: 'api' | 'operator'; cleared: boolean };
+}
 
-type Intent = { intentId: string; reference: string };
-type Charge = { billingRequestId: string; reference: string };
-type Refund = { refundId: string; reference: string; originalReference: string };
 type Money = { amount: bigint; currency: string };
-type Customer = { customerId: string; customerEmail: string; lookupID: string };
+type Intent = { intentId: string; reference: string };
+type IntentEnd = Intent & { lookupID: string; reason: string | null };
+type Charge = Money & { billingRequestId: string; reference: string };
+type Refund = Money & { refundId: string; reference: string; originalReference: string };
+type Schedule = Money & { scheduleId: string };
+
+type Question = {
+  customerId: string;
+  customerEmail: string;
+  lookupID: string;
+  description: string;
+  dueDate: Date;
+};
+
 type Merchant = {
   id: string;
   name: string;
@@ -24,7 +111,6 @@ type Merchant = {
   email: string | null;
   website: string | null;
 };
-type CustomerAction = 'approved' | 'declined';
 
 type Exception = Money & {
   exceptionId: string;
@@ -41,109 +127,6 @@ type Exception = Money & {
   resolvedAt: Date | null;
   resolution: Resolution | null;
 };
-
-interface Items {
-  'billing.intent': Intent &
-    Customer & {
-      paymentID: string;
-      currency: string;
-      merchant: Merchant;
-      description: string;
-      dueDate: Date;
-    };
-  'billing.intent.closed': Intent & {
-    lookupID: string;
-    status: 'declined' | 'superseded';
-    reason: string | null;
-  };
-  'billing.intent.response': Intent & {
-    lookupID: string;
-    customerId: string;
-    status: 'approved' | 'declined' | 'superseded';
-    reason: string | null;
-    customerDecision: Decision | null;
-    customerAction: CustomerAction;
-    currency: string;
-    paymentID: string | undefined;
-    metadata: Metadata;
-  };
-  'billing.request': Charge &
-    Customer &
-    Money & {
-      approvalRequired: boolean;
-      description: string;
-      paymentID: string | null;
-      merchant: Merchant | undefined;
-      payee: { bankId: string; lookupID: string; name: string } | undefined;
-      dueDate: Date;
-      scheduleId: string | undefined;
-    };
-  'billing.closed': Charge & { status: 'declined'; declineReason: string };
-  'billing.credit': Charge & Money & { lookupID: string; payerBankId: string; bankTransactionId: string };
-  'billing.reversed': Charge & Money & { reversalReference: string; metadata: Metadata | undefined };
-  'billing.response': Charge &
-    Money & {
-      paymentID: string | undefined;
-      lookupID: string | undefined;
-      customerAction: CustomerAction;
-      status: 'successful' | 'declined';
-      declineReason: string | null;
-      scheduleId: string | null;
-      metadata: Metadata | undefined;
-    };
-  'decision.updated': {
-    id: string;
-    customerId: string;
-    lookupID: string;
-    paymentID: string;
-    customerDecision: Decision;
-    currency: string;
-  };
-  'refund.request': Refund &
-    Money & {
-      billingRequestId: string;
-      bankTransactionId: string;
-      reason: string | null;
-      customerId: string;
-      lookupID: string;
-      merchant: Merchant;
-      expectedBy: Date;
-      overdue: boolean;
-    };
-  'refund.response': Refund &
-    Money & {
-      status: Exclude<RefundStatus, 'returned'>;
-      overdue: boolean;
-      reason: string | null;
-      expectedBy: Date;
-      metadata: Metadata;
-    };
-  'refund.returned': Refund & Money & { status: 'returned'; metadata: Metadata | undefined };
-  'exception.opened': Exception;
-  'exception.resolved': Exception;
-  'recurring.upcoming': Money & {
-    scheduleId: string;
-    customerId: string;
-    description: string | null;
-    dueDate: Date;
-  };
-  'recurring.updated': Money & {
-    scheduleId: string;
-    status: ScheduleStatus;
-    previousStatus: ScheduleStatus;
-    nextBillingDate: Date | null;
-    billingsCompleted: number;
-    previousAmount: bigint | undefined;
-    effectiveFrom: Date | null | undefined;
-  };
-  'migration.completed': {
-    batchId: string;
-    status: 'processing' | 'completed' | 'failed';
-    summary: { total: number; successful: number; failed: number; duplicates: number };
-  };
-  'webhook.test': { text: string };
-  'webhook.endpoint_changed': { changedBy: 'api' | 'operator'; cleared: boolean };
-}
 
 export type WebhookItem<Type extends WebhookType = WebhookType> = Items[Type] & { sequence: number };
 
