@@ -1,6 +1,7 @@
 import { reasonForAudit } from '../../domain/charge';
 import { hasEnded } from '../../domain/recurring/recurring';
 import { isAsked, nextStep, type Step } from '../../domain/recurring/recurring-step';
+import type { WebhookItem } from '../../domain/webhook/webhook-item';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { recordAuditEvent } from '../record/audit-event';
 import { openScheduledCharge } from '../billing-request/accept-billing-requests';
@@ -140,7 +141,7 @@ export function giveNotice(turn: Turn): void {
   schedule.noticedN = n;
   note(turn, 'notice_given', { n, dueAt });
   schedule.told += 1;
-  const item = {
+  const item: WebhookItem<'recurring.upcoming'> = {
     scheduleId: schedule.id,
     sequence: schedule.told,
     customerId: schedule.customerId,

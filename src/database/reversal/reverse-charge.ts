@@ -1,4 +1,5 @@
 import type { Metadata } from '../../domain/metadata';
+import type { WebhookItem } from '../../domain/webhook/webhook-item';
 import { reversalSequence } from '../../domain/webhook/webhook-sequence';
 import { type Executor } from '../pool/connection';
 import { moneyFacts, recordEvents, type AuditEvent } from '../record/event';
@@ -104,8 +105,8 @@ async function announceReversal(
   const sequence = reversalSequence(reversed);
   const of = { billingRequestId, sequence, reference, reversalReference, amount, currency };
   const metadata = reversed.merchantId === null ? undefined : reversed.metadata;
-  const items = [{ ...of, metadata }];
-  await announce(trx, [{ entityId: reversed.ownerId, webhookType: 'billing.reversed', items }]);
+  const item: WebhookItem<'billing.reversed'> = { ...of, metadata };
+  await announce(trx, [{ entityId: reversed.ownerId, webhookType: 'billing.reversed', items: [item] }]);
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { ScheduleStatus } from '../../domain/recurring/recurring';
-import type { Webhook } from '../../domain/webhook/webhook-item';
+import type { Webhook, WebhookItem } from '../../domain/webhook/webhook-item';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import type { Executor } from '../pool/connection';
 import { recordEvents, type AuditEvent } from '../record/event';
@@ -51,7 +51,7 @@ export async function announceStatus(
 }
 
 function changeAnnouncements(change: StatusChange): Announcement[] {
-  const item = {
+  const item: WebhookItem<'recurring.updated'> = {
     scheduleId: change.id,
     sequence: change.told,
     status: change.status,
