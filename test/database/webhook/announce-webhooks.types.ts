@@ -5,8 +5,8 @@ import type { WebhookItem } from '../../../src/domain/webhook/webhook-item';
 
 /*
  * The compiler runs these tests, by `npm run check:types`: a line below `@ts-expect-error` must not
- * compile. An announced item has each field of its webhook's schema, by its name and in its type, and
- * so has the document.
+ * compile. An announced item has each field of its webhook's schema, by its name and in its type,
+ * and so has the document.
  */
 
 declare function announced(webhook: Announcement): void;
