@@ -190,6 +190,14 @@ describe('the layers', () => {
     expect(src.filter(({ path }) => layerOf(path) === 'domain').flatMap(purityProblems)).toEqual([]);
   });
 
+  it('keep amounts in minor units within: the doors alone make major ones of them', () => {
+    const within = ['database', 'activities', 'workflows', 'temporal', 'process', 'worker'];
+    const makers = src.filter(
+      ({ path, text }) => within.includes(layerOf(path)) && /\bformatAmount\b/.test(text),
+    );
+    expect(makers.map(({ path }) => path)).toEqual([]);
+  });
+
   it('get their settings from the entry points, which alone have the environment read', () => {
     const readers = src
       .filter(({ text }) => /process\.env|\breadConfig\(/.test(text))

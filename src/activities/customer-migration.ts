@@ -1,9 +1,9 @@
 import type { Database } from '../database/pool/connection';
-import { onboardNextPage, type BatchStatus } from '../database/customer/migrate-customers';
+import { onboardNextPage, type Batch } from '../database/customer/migrate-customers';
 import { workflowIds } from '../domain/workflow/workflow-id';
 
 interface MigrationProgress {
-  status: BatchStatus;
+  status: Batch['status'];
   /** Entries behind it, onboarded or not. */
   done: number;
   total: number;

@@ -1,5 +1,5 @@
 import { authenticateClients } from '../../src/database/entity/client-credential';
-import { announce } from '../../src/database/webhook/announce-webhooks';
+import { announceAny } from '../support/announce-any';
 import { attemptsUnderWay, claimUnattempted } from '../../src/database/webhook/attempt-delivery';
 import { WEBHOOK_TYPES } from '../../src/domain/webhook/webhook';
 import { createCli } from '../support/cli';
@@ -96,7 +96,7 @@ it('ends at once what was stolen: tokens, client secret and webhook secret, the 
 it('has the prompt back only when what had been on its way to a disabled party has left, or never will', async () => {
   const { entityId = '' } = await create('bank', '--webhook-url', 'https://bank.example/hooks');
   await test.db.transaction((trx) =>
-    announce(trx, [
+    announceAny(trx, [
       { entityId, webhookType: 'billing.request', workflowId: 'billing-batch/x', items: [{ sequence: 1 }] },
     ]),
   );

@@ -2,7 +2,7 @@ import { createProgress } from '../../src/cli/output';
 import { createProgram } from '../../src/cli/program';
 import { changeEndpoint } from '../../src/database/entity-control/control-entity';
 import { makeKeyring, readKeyring } from '../../src/database/keyring/keyring';
-import { announce } from '../../src/database/webhook/announce-webhooks';
+import { announceAny } from '../support/announce-any';
 import { claimUnattempted } from '../../src/database/webhook/attempt-delivery';
 import { WEBHOOK_TYPES } from '../../src/domain/webhook/webhook';
 import { chainBooks } from '../support/books';
@@ -59,7 +59,7 @@ async function bankBeingSentTo(): Promise<string> {
   );
   const workflowId = `billing-batch/${bankId}`;
   await test.db.transaction((trx) =>
-    announce(keyed(trx, ring), [
+    announceAny(keyed(trx, ring), [
       { entityId: bankId, webhookType: 'billing.request', workflowId, items: [{ sequence: 1 }] },
     ]),
   );

@@ -5,7 +5,7 @@ import { Client } from 'pg';
 import { migrateUp } from '../../src/database/migrate';
 import { openDatabase } from '../../src/database/pool/connection';
 import { customPlan, raw } from '../../src/database/pool/statement';
-import { announce } from '../../src/database/webhook/announce-webhooks';
+import { announceAny } from '../support/announce-any';
 import { asOwner, databaseOfFile, emptySchema } from '../support/database';
 import { eventually } from '../support/engine';
 import { OPERATOR } from '../support/operator';
@@ -194,7 +194,7 @@ describe('the schema', () => {
     const parties = await standingApproval(test.db);
     await makeSchedule(test.db, parties);
     const [deliveryId] = await test.db.transaction((trx) =>
-      announce(trx, [{ entityId: parties.bankId, webhookType: 'webhook.test', items: [{}] }]),
+      announceAny(trx, [{ entityId: parties.bankId, webhookType: 'webhook.test', items: [{}] }]),
     );
     const attempted = `INSERT INTO webhook_attempts (delivery_id, n, duration_ms) VALUES (:deliveryId, 1, 1)`;
     await test.db.rows`${raw(attempted, { deliveryId })}`;

@@ -3,7 +3,7 @@ import { changeEndpoint } from '../../src/database/entity-control/control-entity
 import { OPERATOR } from './operator';
 import type { Database } from '../../src/database/pool/connection';
 import { raw } from '../../src/database/pool/statement';
-import { announce } from '../../src/database/webhook/announce-webhooks';
+import { announceAny } from './announce-any';
 import { send, tokenOf, type ServedApi } from './api';
 import { runSchedule } from './schedule';
 import { answerBill, charge, exceptionOf, settleOfEachKind } from './settled';
@@ -80,7 +80,7 @@ export async function consoleHistory(db: Database, api: ServedApi): Promise<Cons
 
   const tell = (count: number) =>
     db.transaction((trx) =>
-      announce(
+      announceAny(
         trx,
         Array.from({ length: count }, () => ({
           entityId: merchantId,

@@ -6,7 +6,7 @@ import { createWebhookConnector, type WebhookConnector } from '../../src/activit
 import { createEntity, type EntityCredentials } from '../../src/database/entity/create-entity';
 import { newId } from '../../src/database/identifier/new-id';
 import type { Database } from '../../src/database/pool/connection';
-import { announce } from '../../src/database/webhook/announce-webhooks';
+import { announceAny } from './announce-any';
 
 export interface Received {
   headers: IncomingHttpHeaders;
@@ -79,7 +79,7 @@ export function webhookSender(db: Database) {
     /** Announces to each bank; with `workflowId` left out, to delivery workflows. */
     announceTo: (entityIds: string[], workflowId?: string) =>
       db.transaction((trx) =>
-        announce(
+        announceAny(
           trx,
           entityIds.map((entityId) => ({
             entityId,

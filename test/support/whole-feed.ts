@@ -22,7 +22,7 @@ export async function toldInFeed(
   entityId: string,
 ): Promise<[type: string, id: string, sequence: number][]> {
   const [last] = await db.transaction((trx) =>
-    announce(trx, [{ entityId, webhookType: 'webhook.test', items: [{ sequence: 1 }] }]),
+    announce(trx, [{ entityId, webhookType: 'webhook.test', items: [{ sequence: 1, text: '' }] }]),
   );
   const shown = await db.row<{
     eventId: string;

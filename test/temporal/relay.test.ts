@@ -3,7 +3,7 @@ import { Client, ServiceError, type WorkflowHandle } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { pino } from 'pino';
 import { createEntity, type NewEntity } from '../../src/database/entity/create-entity';
-import { announce } from '../../src/database/webhook/announce-webhooks';
+import { announceAny } from '../support/announce-any';
 import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { enqueueBulkSignals, enqueueSignals, enqueueStarts, openOutbox } from '../../src/database/outbox';
 import { createRelay, type Relay } from '../../src/temporal/relay';
@@ -180,7 +180,7 @@ test('webhooks of a provider and of all its merchants have one turn, and a bank 
     const receivers = [providerId];
     for (const merchant of merchants) receivers.push(await enter(merchant));
     const bankId = await enter({ type: 'bank', name: 'Bank', webhookUrl });
-    const deliveryIds = await announce(
+    const deliveryIds = await announceAny(
       trx,
       [...receivers, bankId].map((entityId) => ({ entityId, webhookType: 'webhook.test', items: [{}] })),
     );

@@ -8,6 +8,7 @@ import {
 } from '../../database/reconciliation-exception/list-exceptions';
 import { takeBanksAnswer } from '../../database/resolution/resolve-exception';
 import { Failure } from '../../domain/failures';
+import { formatAmount } from '../../domain/money';
 import type { Caller } from '../http/caller';
 import { ANSWER, ANYONE } from '../http/callers';
 import { takeAnswer } from '../http/idempotency';
@@ -35,12 +36,12 @@ async function showException({ caller, params, deps }: PathCall<typeof schema.ex
       answers: answers.map(({ at, says, bankTransactionId }) => ({
         at,
         says,
-        ...banksOwn(exception, caller, bankTransactionId),
+        bankTransactionId: banksOwn(exception, caller, bankTransactionId),
       })),
       events: events.map(({ kind, reversalId, ...event }) => ({
         ...event,
         ...(kind !== null && { kind }),
-        ...(reversalId !== null && banksOwn(exception, caller, reversalId)),
+        bankTransactionId: reversalId === null ? undefined : banksOwn(exception, caller, reversalId),
       })),
     },
   };
@@ -49,6 +50,7 @@ async function showException({ caller, params, deps }: PathCall<typeof schema.ex
 /** The note of the bank that is asked is that bank's. */
 const shown = (exception: ExceptionRecord, caller: Pick<Caller, 'role' | 'entityId'>) => ({
   ...shownTo(caller, exception),
+  amount: formatAmount(exception.amount, exception.currency),
   merchantName: exception.merchantName,
   bankName: exception.bankName,
   note: exception.bankId === caller.entityId ? exception.bankNote : null,

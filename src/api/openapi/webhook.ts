@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ROLES, type Role } from '../../domain/entity';
 import type { WebhookType } from '../../domain/webhook/webhook';
+import type { WebhookItem } from '../../domain/webhook/webhook-item';
 import { billingRequest } from '../billing/billing-request-schema';
 import { exceptionFields } from '../billing/reconciliation-exception-schema';
 import { refund, refundReferences } from '../billing/refund-schema';
@@ -50,7 +51,7 @@ const ofRefund = { refundId: shown.id('refund'), ...refundReferences, currency: 
 const whyDeclined = 'Why it was declined; `null` if it was not';
 const expectedBy = shown.moment('When the customer should have the money', '2026-03-05T08:00:00.000Z');
 
-export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
+const DOCUMENTED = {
   'billing.intent': {
     to: ['bank'],
     summary: 'A merchant asks for permission to bill your customers',
@@ -312,4 +313,22 @@ export const WEBHOOKS: Record<WebhookType, DocumentedWebhook> = {
       cleared: shown.flag('No URL is set any more', false),
     },
   },
-};
+} satisfies Record<WebhookType, DocumentedWebhook>;
+
+/** A field in the document: an amount is a JSON number, and JSON makes a string of a date. */
+type Shown<Field> = Field extends bigint ? number : Field extends Date ? Date | string : Field;
+
+/** Names of the fields that a document lacks, has beyond the item, or has of another type. */
+export type Differing<Item, Shape> = {
+  [Field in keyof Item | keyof Shape]: Field extends keyof Item & keyof Shape
+    ? UnlessSame<Field, Shown<Item[Field]>, z.output<Shape[Field]>>
+    : Field;
+}[keyof Item | keyof Shape];
+
+type UnlessSame<Field, One, Other> = [One, Other] extends [Other, One] ? never : Field;
+
+/** A document that differs from what is announced does not compile; the error names the field. */
+export const WEBHOOKS: {
+  [Type in WebhookType]: DocumentedWebhook &
+    Record<Differing<Omit<WebhookItem<Type>, 'sequence'>, (typeof DOCUMENTED)[Type]['item']>, never>;
+} = DOCUMENTED;

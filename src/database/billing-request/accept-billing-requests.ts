@@ -4,7 +4,7 @@ import type { BillingRules } from '../../domain/billing-rules';
 import { Failure } from '../../domain/failures';
 import { groupBy } from '../../domain/group';
 import type { Metadata } from '../../domain/metadata';
-import { formatAmount } from '../../domain/money';
+import type { WebhookItem } from '../../domain/webhook/webhook-item';
 import { countSpending, lockAgreements, type Agreement, type Counted } from '../agreement/agreement';
 import { announceDeclinedAtOnce } from './announce-billing-requests';
 import type { Executor } from '../pool/connection';
@@ -338,12 +338,12 @@ function questionsToBanks(
     webhookType: 'billing.request' as const,
     batchId: batch.id,
     workflowId: batch.workflowId,
-    items: ofBank.map((request) => ({
+    items: ofBank.map((request): WebhookItem<'billing.request'> => ({
       billingRequestId: request.id,
       sequence: 1,
       reference: request.reference,
       approvalRequired: request.approvalRequired,
-      amount: formatAmount(request.amount, request.currency),
+      amount: request.amount,
       currency: request.currency,
       description: request.description,
       customerId: request.payer.customerId,
@@ -357,11 +357,10 @@ function questionsToBanks(
             request.agreement.merchantId,
           )
         : null,
-      ...('merchant' in batch.biller
-        ? { merchant: batch.biller.merchant.shown }
-        : { payee: batch.biller.payee.shown }),
-      dueDate: expiresAt(request).toISOString(),
-      ...(request.schedule && { scheduleId: request.schedule.id }),
+      merchant: 'merchant' in batch.biller ? batch.biller.merchant.shown : undefined,
+      payee: 'payee' in batch.biller ? batch.biller.payee.shown : undefined,
+      dueDate: expiresAt(request),
+      scheduleId: request.schedule?.id,
     })),
   }));
 }

@@ -1,6 +1,5 @@
-import type { BillingRequestStatus } from '../../domain/lifecycle';
 import type { Metadata } from '../../domain/metadata';
-import { formatAmount } from '../../domain/money';
+import type { WebhookItem } from '../../domain/webhook/webhook-item';
 import { chargeClosedSequence, chargeEndSequence } from '../../domain/webhook/webhook-sequence';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
@@ -8,7 +7,7 @@ import type { AuditEvent } from '../record/event';
 import { expectCredits } from '../credit/follow-credit';
 import type { Keyring } from '../keyring/keyring';
 import { makePaymentId } from '../agreement/payment-id';
-import { announce, perBatch, type Announcement } from '../webhook/announce-webhooks';
+import { announce, perBatch } from '../webhook/announce-webhooks';
 
 /** A merchant or its provider closes a charge by cancelling it. */
 export type ClosedBy = 'bank' | 'network' | 'merchant' | 'provider';
@@ -29,7 +28,7 @@ export interface Outcome {
   scheduleId: string | null;
   amount: bigint;
   currency: string;
-  status: BillingRequestStatus;
+  status: 'successful' | 'declined';
   declineReason: string | null;
   bankTransactionId: string | null;
   answerAction: string | null;
@@ -74,45 +73,43 @@ export async function announceOutcomes(
   undelivered: ReadonlySet<string>,
 ): Promise<void> {
   const endSequence = (request: Outcome) => chargeEndSequence(request, !undelivered.has(request.id));
-  const credits = closed.filter(
-    (request) => request.payeeLookupId !== null && request.status === 'successful',
-  );
-  const toPayeeBanks = perBatch(credits, 'ownerId').map(({ group, ...to }) => ({
-    ...to,
-    webhookType: 'billing.credit' as const,
-    items: group.map((request) => ({
-      billingRequestId: request.id,
-      sequence: endSequence(request),
-      reference: request.reference,
-      amount: formatAmount(request.amount, request.currency),
-      currency: request.currency,
-      lookupID: request.payeeLookupId,
-      payerBankId: request.bankId,
-      bankTransactionId: request.bankTransactionId,
-    })),
-  }));
-  const answers = closed.filter((request) => !credits.includes(request));
-  const toBillers = perBatch(answers, 'ownerId').map(({ group, ...to }) => ({
-    ...to,
-    webhookType: 'billing.response' as const,
-    items: group.map((request) => ({
-      billingRequestId: request.id,
-      sequence: endSequence(request),
-      reference: request.reference,
-      ...payerAsBilled(trx.keyring, request),
-      amount: formatAmount(request.amount, request.currency),
-      currency: request.currency,
-      customerAction: request.status === 'successful' ? 'approved' : 'declined',
-      status: request.status,
-      declineReason: request.declineReason,
-      scheduleId: request.scheduleId,
-      ...(request.merchantId !== null && { metadata: request.metadata }),
-    })),
-  }));
+  const credits = closed.filter(isCredit);
+  const credited = (request: Credit): WebhookItem<'billing.credit'> => ({
+    billingRequestId: request.id,
+    sequence: endSequence(request),
+    reference: request.reference,
+    amount: request.amount,
+    currency: request.currency,
+    lookupID: request.payeeLookupId,
+    payerBankId: request.bankId,
+    bankTransactionId: request.bankTransactionId,
+  });
+  const answered = (request: Outcome): WebhookItem<'billing.response'> => ({
+    billingRequestId: request.id,
+    sequence: endSequence(request),
+    reference: request.reference,
+    ...payerAsBilled(trx.keyring, request),
+    amount: request.amount,
+    currency: request.currency,
+    customerAction: request.status === 'successful' ? 'approved' : 'declined',
+    status: request.status,
+    declineReason: request.declineReason,
+    scheduleId: request.scheduleId,
+    metadata: request.merchantId === null ? undefined : request.metadata,
+  });
+  const ended = (request: Unanswered): WebhookItem<'billing.closed'> => ({
+    billingRequestId: request.id,
+    sequence: chargeClosedSequence(request, !undelivered.has(request.id)),
+    reference: request.reference,
+    status: 'declined',
+    declineReason: request.declineReason,
+  });
+  const answers = closed.filter((request) => !isCredit(request));
   // A bank is told of an end that it did not cause, if it was asked at all.
-  const unasked =
-    cause === 'bank' ? [] : closed.filter((request) => request.declineReason !== 'limit_reached');
-  const toBanks = closeAnnouncements(unasked, undelivered);
+  const unanswered = cause === 'bank' ? [] : closed.filter(isUnanswered);
+  const toPayeeBanks = perBatch('billing.credit', credits, 'ownerId', credited);
+  const toBillers = perBatch('billing.response', answers, 'ownerId', answered);
+  const toBanks = perBatch('billing.closed', unanswered, 'bankId', ended);
   const deliveryIds = await announce(trx, [...toPayeeBanks, ...toBillers, ...toBanks]);
   await expectCredits(
     trx,
@@ -124,22 +121,18 @@ export async function announceOutcomes(
   );
 }
 
-function closeAnnouncements(closed: Outcome[], undelivered: ReadonlySet<string>): Announcement[] {
-  return perBatch(closed, 'bankId').map(({ group, ...to }) => ({
-    ...to,
-    webhookType: 'billing.closed',
-    items: group.map((request) => ({
-      billingRequestId: request.id,
-      sequence: chargeClosedSequence(request, !undelivered.has(request.id)),
-      reference: request.reference,
-      status: request.status,
-      declineReason: request.declineReason,
-    })),
-  }));
-}
+type Credit = Outcome & { payeeLookupId: string; bankTransactionId: string };
 
-function payerAsBilled(keyring: Keyring, request: Outcome): { paymentID: string } | { lookupID: string } {
-  return request.agreementId !== null && request.paymentIdKey !== null
-    ? { paymentID: makePaymentId(keyring, request.paymentIdKey, request.agreementId, request.ownerId) }
-    : { lookupID: request.lookupId };
+const isCredit = (one: Outcome): one is Credit =>
+  one.payeeLookupId !== null && one.bankTransactionId !== null;
+
+type Unanswered = Outcome & { declineReason: string };
+
+const isUnanswered = (one: Outcome): one is Unanswered =>
+  one.declineReason !== null && one.declineReason !== 'limit_reached';
+
+function payerAsBilled(keyring: Keyring, { agreementId, paymentIdKey, ownerId, lookupId }: Outcome) {
+  return agreementId !== null && paymentIdKey !== null
+    ? { paymentID: makePaymentId(keyring, paymentIdKey, agreementId, ownerId), lookupID: undefined }
+    : { paymentID: undefined, lookupID: lookupId };
 }

@@ -91,6 +91,8 @@ export async function answerBillingRequest(
   return { billingRequestId, status: STATUS_AFTER[answer.outcome], agreed: true, duplicate: false };
 }
 
+type Asked = Omit<Outcome, 'status'> & { status: BillingRequestStatus };
+
 /** Locks first the agreement that the answer may change, then (by the UPDATE) the request. */
 async function lockAgreementForAnswer(
   trx: Transaction,
@@ -100,7 +102,7 @@ async function lockAgreementForAnswer(
 ) {
   const bankTransactionId = answer.outcome === 'approved' ? answer.bankTransactionId : null;
   const [asked, [charged]] = await Promise.all([
-    trx.row<Outcome & { trusted: boolean | null; duplicate: boolean }>`
+    trx.row<Asked & { trusted: boolean | null; duplicate: boolean }>`
       SELECT ${raw(OUTCOME_COLUMNS)}, m.trust_level = 'trusted' AS trusted,
         EXISTS (SELECT FROM bank_transactions t WHERE t.bank_id = b.bank_id
                 AND t.bank_transaction_id = ${bankTransactionId} AND t.resource_id <> b.id) AS duplicate
@@ -179,7 +181,7 @@ async function answerRefused(
   const billingRequestId = asked.id;
   // The window may have passed before the workflow closed the request.
   await closeExpiredRequests(trx, [billingRequestId], 'by its bank');
-  const found = await trx.oneRow<Outcome>`
+  const found = await trx.oneRow<Asked>`
     SELECT ${raw(OUTCOME_COLUMNS)} FROM billing_requests b WHERE b.id = ${billingRequestId} FOR UPDATE OF b`;
   const { bankId, status, closedBy } = found;
   const bankTransactionId = answer.outcome === 'approved' ? answer.bankTransactionId : null;
@@ -226,7 +228,7 @@ const said = (action: string | null) =>
   action === 'approve_recurring' || action === 'suspended' ? action : '';
 
 /** Whether the answer repeats the first. Two declines agree in any words: no money moved. */
-function sameAnswer(ended: Outcome, answer: BankAnswer): boolean {
+function sameAnswer(ended: Asked, answer: BankAnswer): boolean {
   if (answer.outcome === 'declined') return ended.status === 'declined';
   return (
     said(answer.action) === said(ended.answerAction) && answer.bankTransactionId === ended.bankTransactionId

@@ -1,4 +1,5 @@
 import { Failure } from '../../domain/failures';
+import type { WebhookItem } from '../../domain/webhook/webhook-item';
 import type { Database, Executor, Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
 import {
@@ -28,21 +29,18 @@ export const SMALL_BATCH = 500;
 /** Entries that one transaction onboards; it holds their keys for some ten milliseconds. */
 export const PAGE_ENTRIES = 250;
 
-export type BatchStatus = 'processing' | 'completed' | 'failed';
-
-export interface Batch {
-  batchId: string;
-  status: BatchStatus;
-  summary: { total: number; successful: number; failed: number; duplicates: number };
-}
+export type Batch = Omit<WebhookItem<'migration.completed'>, 'sequence'>;
 
 export interface SmallBatch extends Batch {
   customers: OnboardedCustomer[];
   failures: BatchFailure[];
 }
 
-const BATCH_COLUMNS = `id AS batch_id, status,
-  jsonb_build_object('total', total, 'successful', successful, 'failed', failed, 'duplicates', duplicates) AS summary`;
+type BatchRow = Omit<Batch, 'summary'> & Batch['summary'];
+
+const BATCH_COLUMNS = 'id AS batch_id, status, total, failed, duplicates, successful';
+
+const batchOf = ({ batchId, status, ...summary }: BatchRow): Batch => ({ batchId, status, summary });
 
 /** @param entries at most `SMALL_BATCH` */
 export async function onboardBatch(
@@ -108,9 +106,9 @@ export function deleteAbandoned(db: Executor): Promise<boolean> {
 export async function onboardNextPage(db: Database, batchId: string, workflowId: string): Promise<Batch> {
   return db.transaction(async (trx) => {
     // A second worker at the same batch waits here, and then takes the next page.
-    const { bankId, ...before } = await trx.oneRow<Batch & { bankId: string }>`
+    const { bankId, ...before } = await trx.oneRow<BatchRow & { bankId: string }>`
       SELECT ${raw(BATCH_COLUMNS)}, bank_id FROM customer_batches WHERE id = ${batchId} FOR UPDATE`;
-    if (before.status !== 'processing') return before;
+    if (before.status !== 'processing') return batchOf(before);
     const { firstIndex, encrypted } = await trx.oneRow<{ firstIndex: number; encrypted: Buffer }>`
       DELETE FROM staged_customers WHERE batch_id = ${batchId} AND first_index =
         (SELECT min(first_index) FROM staged_customers WHERE batch_id = ${batchId})
@@ -121,9 +119,9 @@ export async function onboardNextPage(db: Database, batchId: string, workflowId:
     const { counts } = await onboardPage(trx, { bankId, batchId }, firstIndex, entries);
     const after = await count(trx, batchId, counts);
     if (after.status === 'completed') {
-      const webhookType = 'migration.completed';
+      const items = [{ ...after, sequence: 1 }];
       await announce(trx, [
-        { entityId: bankId, webhookType, batchId, workflowId, items: [{ ...after, sequence: 1 }] },
+        { entityId: bankId, webhookType: 'migration.completed', batchId, workflowId, items },
       ]);
     }
     return after;
@@ -131,14 +129,15 @@ export async function onboardNextPage(db: Database, batchId: string, workflowId:
 }
 
 async function insertBatch(trx: Transaction, bankId: string, batchId: string, total: number): Promise<Batch> {
-  return trx.oneRow<Batch>`
+  const inserted = await trx.oneRow<BatchRow>`
     INSERT INTO customer_batches (id, bank_id, status, total)
     VALUES (${batchId}, ${bankId}, 'processing', ${total})
     RETURNING ${raw(BATCH_COLUMNS)}`;
+  return batchOf(inserted);
 }
 
 async function count(trx: Transaction, batchId: string, counts: OnboardedPage['counts']): Promise<Batch> {
-  return trx.oneRow<Batch>`
+  const counted = await trx.oneRow<BatchRow>`
     UPDATE customer_batches SET successful = successful + ${counts.successful},
       failed = failed + ${counts.failed},
       duplicates = duplicates + ${counts.duplicates},
@@ -146,14 +145,15 @@ async function count(trx: Transaction, batchId: string, counts: OnboardedPage['c
         WHEN successful + failed + duplicates + ${counts.successful} + ${counts.failed} + ${counts.duplicates} = total
                     THEN 'completed' ELSE status END
     WHERE id = ${batchId} RETURNING ${raw(BATCH_COLUMNS)}`;
+  return batchOf(counted);
 }
 
 /** @throws Failure not_found */
 export async function readBatch(db: Executor, bankId: string, batchId: string): Promise<Batch> {
-  const batch = await db.row<Batch>`
+  const batch = await db.row<BatchRow>`
     SELECT ${raw(BATCH_COLUMNS)} FROM customer_batches WHERE id = ${batchId} AND bank_id = ${bankId}`;
   if (!batch) throw new Failure('not_found', 'You have no such batch');
-  return batch;
+  return batchOf(batch);
 }
 
 /** Rows in memory at once while a file is made. */

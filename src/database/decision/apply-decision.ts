@@ -110,21 +110,9 @@ export async function announceDecision(trx: Executor, agreementId: string): Prom
     UPDATE agreements a SET told = a.told + 1 FROM customers c
     WHERE a.id = ${agreementId} AND c.id = a.customer_id
     RETURNING a.merchant_id, a.customer_id, c.lookup_id, a.decision, a.currency, a.payment_id_key, a.told`;
-  await announce(trx, [
-    {
-      entityId: agreement.merchantId,
-      webhookType: 'decision.updated',
-      items: [
-        {
-          id: agreementId,
-          sequence: agreement.told,
-          customerId: agreement.customerId,
-          lookupID: agreement.lookupId,
-          paymentID: makePaymentId(trx.keyring, agreement.paymentIdKey, agreementId, agreement.merchantId),
-          customerDecision: agreement.decision,
-          currency: agreement.currency,
-        },
-      ],
-    },
-  ]);
+  const { merchantId: entityId, told: sequence, customerId, currency } = agreement;
+  const paymentID = makePaymentId(trx.keyring, agreement.paymentIdKey, agreementId, entityId);
+  const customer = { customerId, lookupID: agreement.lookupId, paymentID };
+  const items = [{ id: agreementId, sequence, ...customer, customerDecision: agreement.decision, currency }];
+  await announce(trx, [{ entityId, webhookType: 'decision.updated', items }]);
 }

@@ -1,4 +1,5 @@
 import { Failure } from '../../domain/failures';
+import type { WebhookItem } from '../../domain/webhook/webhook-item';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
 import type { Keyring } from '../keyring/keyring';
@@ -42,7 +43,7 @@ export interface MerchantFace {
   trusted: boolean;
   now: Date;
   /** The `merchant` of webhooks to banks. */
-  shown: { id: string; name: string; icon: string | null; email: string | null; website: string | null };
+  shown: WebhookItem<'billing.intent'>['merchant'];
 }
 
 /** @throws Failure not_found */
@@ -60,16 +61,15 @@ export interface PayeeFace {
   customerId: string;
   now: Date;
   /** The `payee` of webhooks to the payer's bank. The name is the account's, as on any transfer. */
-  shown: { bankId: string; lookupID: string; name: string };
+  shown: NonNullable<WebhookItem<'billing.request'>['payee']>;
 }
 
 /** @throws Failure not_found, also of another bank's customer */
 export async function payeeFace(trx: Executor, bankId: string, lookupId: string): Promise<PayeeFace> {
-  const found = await trx.row<{ customerId: string; now: Date } & PayeeFace['shown']>`
-    SELECT id AS customer_id, bank_id, lookup_id AS "lookupID", account_name AS name,
-      business_now(bank_id) AS now
+  const found = await trx.row<{ customerId: string; name: string; now: Date }>`
+    SELECT id AS customer_id, account_name AS name, business_now(bank_id) AS now
     FROM customers WHERE lookup_id = ${lookupId} AND bank_id = ${bankId}`;
   if (!found) throw new Failure('not_found', 'There is no customer of yours with this lookupID to be paid.');
-  const { customerId, now, ...shown } = found;
-  return { customerId, now, shown };
+  const { customerId, name, now } = found;
+  return { customerId, now, shown: { bankId, lookupID: lookupId, name } };
 }

@@ -3,6 +3,7 @@ import { recordsOf } from '../pool/json';
 import { Failure } from '../../domain/failures';
 import { groupBy } from '../../domain/group';
 import type { Metadata } from '../../domain/metadata';
+import type { WebhookItem } from '../../domain/webhook/webhook-item';
 import { blockersOf, openAgreements, type Agreement } from '../agreement/agreement';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
@@ -145,7 +146,7 @@ async function insertIntents(
       batchId,
       // A bank's intents share one webhook, which the first intent's workflow carries.
       workflowId: workflowIdOf(ofBank[0]?.id ?? ''),
-      items: ofBank.map(({ id, reference, payer, agreement }) => ({
+      items: ofBank.map(({ id, reference, payer, agreement }): WebhookItem<'billing.intent'> => ({
         intentId: id,
         sequence: 1,
         customerId: payer.customerId,
@@ -156,7 +157,7 @@ async function insertIntents(
         merchant: merchant.shown,
         description: request.description,
         reference,
-        dueDate: (request.dueDate ?? expiresAt).toISOString(),
+        dueDate: request.dueDate ?? expiresAt,
       })),
     })),
   );

@@ -1,7 +1,8 @@
 import { Failure, invalidRequest, type Problem } from '../../domain/failures';
-import type { Decision } from '../../domain/lifecycle';
+import type { Decision, IntentStatus } from '../../domain/lifecycle';
 import type { Metadata } from '../../domain/metadata';
 import { parseAmount } from '../../domain/money';
+import type { WebhookItem } from '../../domain/webhook/webhook-item';
 import { intentClosedSequence } from '../../domain/webhook/webhook-sequence';
 import { lockAgreements, lockAgreementsWhere, type Agreement } from '../agreement/agreement';
 import type { Executor } from '../pool/connection';
@@ -30,7 +31,7 @@ export interface EndedIntent {
   lookupId: string;
   batchId: string;
   currency: string;
-  status: 'pending' | 'approved' | 'declined' | 'superseded';
+  status: Exclude<IntentStatus, 'pending'>;
   reason: 'denied' | 'suspended' | 'blocked' | 'expired' | null;
   customerDecision: CustomerDecision | null;
   dailyLimit: bigint | null;
@@ -145,7 +146,9 @@ export function limitsOf(spendingLimits: SpendingLimits | undefined, currency: s
   return limits;
 }
 
-type Asked = EndedIntent & {
+type AnyIntent = Omit<EndedIntent, 'status'> & { status: IntentStatus };
+
+type Asked = AnyIntent & {
   inTime: boolean;
   /** The customer's decision at the time of the intent. */
   decidedBefore: Decision;
@@ -194,7 +197,7 @@ async function answerTooLate(
 ): Promise<IntentAnswerResult> {
   await closeExpiredIntent(trx, intentId);
   const ended =
-    await trx.oneRow<EndedIntent>`SELECT ${raw(ENDED_COLUMNS)} FROM intents i WHERE i.id = ${intentId}`;
+    await trx.oneRow<AnyIntent>`SELECT ${raw(ENDED_COLUMNS)} FROM intents i WHERE i.id = ${intentId}`;
   if (ended.status === 'pending') throw new Error(`${intentId} is neither open nor closed`);
   return {
     intentId,
@@ -296,9 +299,9 @@ function endAnnouncements(
   cause: AuditEvent['cause'],
   undelivered: ReadonlySet<string>,
 ): Announcement[] {
-  const toMerchant = ended.map((intent) => ({
+  const toMerchant = ended.map((intent): Announcement => ({
     entityId: intent.merchantId,
-    webhookType: 'billing.intent.response' as const,
+    webhookType: 'billing.intent.response',
     batchId: intent.batchId,
     workflowId: intent.workflowId,
     items: [
@@ -313,25 +316,22 @@ function endAnnouncements(
         customerDecision: intent.customerDecision,
         customerAction: intent.status === 'approved' ? 'approved' : 'declined',
         currency: intent.currency,
-        ...(intent.status === 'approved' && {
-          paymentID: makePaymentId(keyring, intent.paymentIdKey, intent.agreementId, intent.merchantId),
-        }),
+        paymentID:
+          intent.status === 'approved'
+            ? makePaymentId(keyring, intent.paymentIdKey, intent.agreementId, intent.merchantId)
+            : undefined,
         metadata: intent.metadata,
       },
     ],
   }));
-  const unanswered = cause === 'bank' ? [] : ended;
-  const toBanks = perBatch(unanswered, 'bankId').map(({ group, ...to }) => ({
-    ...to,
-    webhookType: 'billing.intent.closed' as const,
-    items: group.map((intent) => ({
-      intentId: intent.id,
-      sequence: intentClosedSequence(!undelivered.has(intent.id)),
-      reference: intent.reference,
-      lookupID: intent.lookupId,
-      status: intent.status,
-      reason: intent.reason,
-    })),
-  }));
+  const closed = (intent: EndedIntent): WebhookItem<'billing.intent.closed'> => ({
+    intentId: intent.id,
+    sequence: intentClosedSequence(!undelivered.has(intent.id)),
+    reference: intent.reference,
+    lookupID: intent.lookupId,
+    status: intent.status === 'superseded' ? 'superseded' : 'declined',
+    reason: intent.reason,
+  });
+  const toBanks = perBatch('billing.intent.closed', cause === 'bank' ? [] : ended, 'bankId', closed);
   return [...toMerchant, ...toBanks];
 }

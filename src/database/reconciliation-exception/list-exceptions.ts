@@ -1,14 +1,8 @@
-import { formatInstant } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
 import type { ExceptionState } from '../../domain/lifecycle';
-import {
-  EXCEPTION_KINDS,
-  type ExceptionKind,
-  type Resolution,
-  type Said,
-} from '../../domain/books/reconciliation-exception';
+import { EXCEPTION_KINDS, type ExceptionKind, type Said } from '../../domain/books/reconciliation-exception';
 import type { Metadata } from '../../domain/metadata';
-import { formatAmount } from '../../domain/money';
+import type { WebhookItem } from '../../domain/webhook/webhook-item';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
 import type { AuditEvent } from '../record/event';
@@ -17,33 +11,16 @@ import { SIDES, type Party } from '../query/party';
 import { HELD } from './held-amount';
 
 /** All that is kept of an exception; `shownTo` selects what a party sees. */
-export interface ExceptionRecord {
-  exceptionId: string;
-  kind: ExceptionKind;
-  state: ExceptionState;
-  /**
-   * The refund's reference, or the charge's. For a booking that is unknown here: the reference that
-   * the bank wrote down, if it did.
-   */
-  reference: string | null;
-  /** Null for a booking that is unknown here. */
-  billingRequestId: string | null;
-  refundId: string | null;
-  /** Null for a payment between customers, and for a booking that is unknown here. */
-  merchantId: string | null;
+export interface ExceptionRecord extends Omit<
+  WebhookItem<'exception.opened'>,
+  'bankTransactionId' | 'metadata' | 'sequence'
+> {
   merchantName: string | null;
-  /** The payer's bank, which is asked. */
-  bankId: string;
   bankName: string;
   /** Only for a payment between customers. */
   payeeBankId: string | null;
-  amount: bigint;
-  currency: string;
   /** The first id that the bank named in doubtful answers, or in the file. */
   bankTransactionId: string | null;
-  openedAt: Date;
-  resolvedAt: Date | null;
-  resolution: Resolution | null;
   /** The note of the bank that was asked. */
   bankNote: string | null;
   /** Webhooks about it that each side was sent. */
@@ -78,10 +55,10 @@ export const banksOwn = (
   { bankId }: ExceptionRecord,
   { role, entityId }: Party,
   bankTransactionId: string | null,
-) => (role === 'bank' ? { bankTransactionId: bankId === entityId ? bankTransactionId : null } : {});
+) => (role === 'bank' ? (bankId === entityId ? bankTransactionId : null) : undefined);
 
 /** An exception as a party reads it and is sent it. A bank does not see the metadata. */
-export const shownTo = (party: Party, one: ExceptionRecord) => ({
+export const shownTo = (party: Party, one: ExceptionRecord): WebhookItem<'exception.opened'> => ({
   exceptionId: one.exceptionId,
   kind: one.kind,
   state: one.state,
@@ -90,12 +67,12 @@ export const shownTo = (party: Party, one: ExceptionRecord) => ({
   refundId: one.refundId,
   merchantId: one.merchantId,
   bankId: one.bankId,
-  amount: formatAmount(one.amount, one.currency),
+  amount: one.amount,
   currency: one.currency,
-  ...banksOwn(one, party, one.bankTransactionId),
-  ...(party.role !== 'bank' && { metadata: one.metadata ?? {} }),
-  openedAt: formatInstant(one.openedAt),
-  resolvedAt: one.resolvedAt && formatInstant(one.resolvedAt),
+  bankTransactionId: banksOwn(one, party, one.bankTransactionId),
+  metadata: party.role === 'bank' ? undefined : (one.metadata ?? {}),
+  openedAt: one.openedAt,
+  resolvedAt: one.resolvedAt,
   resolution: one.resolution,
   sequence: one.told,
 });

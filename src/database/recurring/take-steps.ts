@@ -1,7 +1,7 @@
 import { reasonForAudit } from '../../domain/charge';
-import { formatAmount } from '../../domain/money';
 import { hasEnded } from '../../domain/recurring/recurring';
 import { isAsked, nextStep, type Step } from '../../domain/recurring/recurring-step';
+import type { WebhookItem } from '../../domain/webhook/webhook-item';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { recordAuditEvent } from '../record/audit-event';
 import { openScheduledCharge } from '../billing-request/accept-billing-requests';
@@ -141,17 +141,16 @@ export function giveNotice(turn: Turn): void {
   schedule.noticedN = n;
   note(turn, 'notice_given', { n, dueAt });
   schedule.told += 1;
-  webhooks.push(
-    ...toBothSides(schedule, 'recurring.upcoming', {
-      scheduleId: schedule.id,
-      sequence: schedule.told,
-      customerId: schedule.customerId,
-      amount: formatAmount(schedule.amount, schedule.currency),
-      currency: schedule.currency,
-      description: schedule.description,
-      dueDate: dueAt.toISOString(),
-    }),
-  );
+  const item: WebhookItem<'recurring.upcoming'> = {
+    scheduleId: schedule.id,
+    sequence: schedule.told,
+    customerId: schedule.customerId,
+    amount: schedule.amount,
+    currency: schedule.currency,
+    description: schedule.description,
+    dueDate: dueAt,
+  };
+  webhooks.push(...toBothSides(schedule, { webhookType: 'recurring.upcoming', items: [item] }));
   deriveFacts(turn);
 }
 

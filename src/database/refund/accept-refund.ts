@@ -2,7 +2,7 @@ import { addBusinessDays } from '../../domain/business-day';
 import { Failure, invalidRequest } from '../../domain/failures';
 import type { BillingRequestStatus, RefundStatus, TransactionType } from '../../domain/lifecycle';
 import type { Metadata } from '../../domain/metadata';
-import { formatAmount, parseAmount } from '../../domain/money';
+import { parseAmount } from '../../domain/money';
 import { refundRequestSequence } from '../../domain/webhook/webhook-sequence';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { type Executor } from '../pool/connection';
@@ -172,13 +172,13 @@ export async function askForRefund(trx: Executor, refund: RefundRecord, workflow
           originalReference: refund.originalReference,
           billingRequestId: refund.billingRequestId,
           bankTransactionId: debit.bankTransactionId,
-          amount: formatAmount(refund.amount, refund.currency),
+          amount: refund.amount,
           currency: refund.currency,
           reason: refund.reason,
           customerId: refund.customerId,
           lookupID: debit.lookupId,
           merchant: merchant.shown,
-          expectedBy: refund.expectedBy.toISOString(),
+          expectedBy: refund.expectedBy,
           overdue: refund.overdue,
         },
       ],

@@ -1,5 +1,5 @@
 import { entryOf } from '../../domain/books/ledger';
-import { formatAmount } from '../../domain/money';
+import type { Metadata } from '../../domain/metadata';
 import {
   refundReturnedToBankSequence,
   refundReturnedToMerchantSequence,
@@ -10,7 +10,7 @@ import { moneyFacts, recordEvents, type AuditEvent } from '../record/event';
 import { newId, newReference } from '../identifier/new-id';
 import { postEntries } from '../ledger/post-entries';
 import { settleFreedPart } from '../reversal/reverse-charge';
-import { announce } from '../webhook/announce-webhooks';
+import { announce, type Announcement } from '../webhook/announce-webhooks';
 import { REFUND_COLUMNS, type RefundRecord } from './accept-refund';
 
 /**
@@ -68,28 +68,15 @@ export async function freePart(
 }
 
 async function announceReturn(trx: Executor, refund: RefundRecord): Promise<void> {
-  const { refundId, reference, originalReference, amount, currency, status, metadata } = refund;
-  const receivers = [
-    { entityId: refund.merchantId, sequence: refundReturnedToMerchantSequence(refund), own: { metadata } },
-    { entityId: refund.bankId, sequence: refundReturnedToBankSequence(refund), own: {} },
-  ];
-  await announce(
-    trx,
-    receivers.map(({ entityId, sequence, own }) => ({
-      entityId,
-      webhookType: 'refund.returned',
-      items: [
-        {
-          refundId,
-          sequence,
-          reference,
-          originalReference,
-          amount: formatAmount(amount, currency),
-          currency,
-          status,
-          ...own,
-        },
-      ],
-    })),
-  );
+  const { refundId, reference, originalReference, amount, currency } = refund;
+  const status = 'returned';
+  const to = (entityId: string, sequence: number, metadata?: Metadata): Announcement => ({
+    entityId,
+    webhookType: 'refund.returned',
+    items: [{ refundId, sequence, reference, originalReference, amount, currency, status, metadata }],
+  });
+  await announce(trx, [
+    to(refund.merchantId, refundReturnedToMerchantSequence(refund), refund.metadata),
+    to(refund.bankId, refundReturnedToBankSequence(refund)),
+  ]);
 }

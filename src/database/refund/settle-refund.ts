@@ -4,7 +4,7 @@ import { entryOf } from '../../domain/books/ledger';
 import { reasonForAudit } from '../../domain/charge';
 import { Failure } from '../../domain/failures';
 import type { RefundStatus } from '../../domain/lifecycle';
-import { formatAmount } from '../../domain/money';
+import type { WebhookItem } from '../../domain/webhook/webhook-item';
 import { refundResponseSequence } from '../../domain/webhook/webhook-sequence';
 import type { Moment } from '../../domain/workflow/moment';
 import { workflowIds } from '../../domain/workflow/workflow-id';
@@ -89,13 +89,15 @@ export async function answerRefund(
   return { refundId, status: ended.status, agreed: true, duplicate: false };
 }
 
+type Unreturned = RefundRecord & Pick<WebhookItem<'refund.response'>, 'status'>;
+
 /** Ends the refund and claims the bank's transaction in one statement, or neither. */
 async function end(
   trx: Executor,
   refundId: string,
   { action, bankTransactionId, reason }: RefundAnswer,
-): Promise<(RefundRecord & { waiting: boolean }) | undefined> {
-  return trx.row<RefundRecord & { waiting: boolean }>`
+): Promise<(Unreturned & { waiting: boolean }) | undefined> {
+  return trx.row<Unreturned & { waiting: boolean }>`
     WITH asked AS (SELECT id, bank_id FROM refunds WHERE id = ${refundId} AND status = 'pending' FOR UPDATE),
     claimed AS (
       INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
@@ -150,7 +152,7 @@ export async function remindBank(trx: Executor, refundId: string): Promise<void>
   if (!due) return;
   const gap = due.reminders < DAILY_REMINDERS ? 1 : DAILY_REMINDERS;
   // The refund's workflow runs this, and sees an answer that comes at once.
-  const reminded = await trx.oneRow<RefundRecord>`
+  const reminded = await trx.oneRow<Unreturned>`
     UPDATE refunds SET overdue = true, reminders = reminders + 1, sequence = sequence + 1,
       acts_at = ${addBusinessDays(due.now, gap, due.country, trx.timeZone)},
       waiting = false
@@ -168,30 +170,14 @@ export async function remindBank(trx: Executor, refundId: string): Promise<void>
   if (due.reminders === 0) await announceToMerchant(trx, reminded);
 }
 
-async function announceToMerchant(trx: Executor, refund: RefundRecord): Promise<void> {
-  const { refundId, reference, originalReference, currency, status, overdue, metadata } = refund;
-  await announce(trx, [
-    {
-      entityId: refund.merchantId,
-      webhookType: 'refund.response',
-      workflowId: workflowIds.refund(refundId),
-      items: [
-        {
-          refundId,
-          sequence: refundResponseSequence(refund),
-          reference,
-          originalReference,
-          amount: formatAmount(refund.amount, currency),
-          currency,
-          status,
-          overdue,
-          reason: refund.rejectReason,
-          expectedBy: refund.expectedBy.toISOString(),
-          metadata,
-        },
-      ],
-    },
-  ]);
+async function announceToMerchant(trx: Executor, refund: Unreturned): Promise<void> {
+  const { refundId, reference, originalReference, amount, currency, status, overdue } = refund;
+  const { merchantId: entityId, rejectReason: reason, expectedBy, metadata } = refund;
+  const sequence = refundResponseSequence(refund);
+  const of = { refundId, sequence, reference, originalReference, amount, currency };
+  const item: WebhookItem<'refund.response'> = { ...of, status, overdue, reason, expectedBy, metadata };
+  const workflowId = workflowIds.refund(refundId);
+  await announce(trx, [{ entityId, webhookType: 'refund.response', workflowId, items: [item] }]);
 }
 
 export interface RefundState extends Pick<

@@ -1,5 +1,5 @@
 import type { Metadata } from '../../domain/metadata';
-import { formatAmount } from '../../domain/money';
+import type { WebhookItem } from '../../domain/webhook/webhook-item';
 import { reversalSequence } from '../../domain/webhook/webhook-sequence';
 import { type Executor } from '../pool/connection';
 import { moneyFacts, recordEvents, type AuditEvent } from '../record/event';
@@ -101,24 +101,12 @@ async function announceReversal(
   trx: Executor,
   reversed: Reversed & { billingRequestId: string; reversalReference: string; creditWithdrawn: boolean },
 ): Promise<void> {
-  const { billingRequestId, reference, reversalReference, amount, currency, merchantId, metadata } = reversed;
-  await announce(trx, [
-    {
-      entityId: reversed.ownerId,
-      webhookType: 'billing.reversed',
-      items: [
-        {
-          billingRequestId,
-          sequence: reversalSequence(reversed),
-          reference,
-          reversalReference,
-          amount: formatAmount(amount, currency),
-          currency,
-          ...(merchantId !== null && { metadata }),
-        },
-      ],
-    },
-  ]);
+  const { billingRequestId, reference, reversalReference, amount, currency } = reversed;
+  const sequence = reversalSequence(reversed);
+  const of = { billingRequestId, sequence, reference, reversalReference, amount, currency };
+  const metadata = reversed.merchantId === null ? undefined : reversed.metadata;
+  const item: WebhookItem<'billing.reversed'> = { ...of, metadata };
+  await announce(trx, [{ entityId: reversed.ownerId, webhookType: 'billing.reversed', items: [item] }]);
 }
 
 /**

@@ -1,5 +1,5 @@
-import { formatAmount } from '../../domain/money';
 import type { ScheduleStatus } from '../../domain/recurring/recurring';
+import type { Webhook, WebhookItem } from '../../domain/webhook/webhook-item';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import type { Executor } from '../pool/connection';
 import { recordEvents, type AuditEvent } from '../record/event';
@@ -51,31 +51,25 @@ export async function announceStatus(
 }
 
 function changeAnnouncements(change: StatusChange): Announcement[] {
-  return toBothSides(change, 'recurring.updated', {
+  const item: WebhookItem<'recurring.updated'> = {
     scheduleId: change.id,
     sequence: change.told,
     status: change.status,
     previousStatus: change.previousStatus,
-    nextBillingDate: change.nextDueAt?.toISOString() ?? null,
+    nextBillingDate: change.nextDueAt,
     billingsCompleted: change.ran,
-    amount: formatAmount(change.amount, change.currency),
+    amount: change.amount,
     currency: change.currency,
-    ...(change.previousAmount !== undefined && {
-      previousAmount: formatAmount(change.previousAmount, change.currency),
-      effectiveFrom: change.nextDueAt?.toISOString() ?? null,
-    }),
-  });
+    previousAmount: change.previousAmount,
+    effectiveFrom: change.previousAmount === undefined ? undefined : change.nextDueAt,
+  };
+  return toBothSides(change, { webhookType: 'recurring.updated', items: [item] });
 }
 
 export function toBothSides(
   schedule: { id: string; merchantId: string; bankId: string },
-  webhookType: Announcement['webhookType'],
-  item: object,
+  webhook: Webhook,
 ): Announcement[] {
-  return [schedule.merchantId, schedule.bankId].map((entityId) => ({
-    entityId,
-    webhookType,
-    workflowId: workflowIds.recurring(schedule.id),
-    items: [item],
-  }));
+  const workflowId = workflowIds.recurring(schedule.id);
+  return [schedule.merchantId, schedule.bankId].map((entityId) => ({ entityId, workflowId, ...webhook }));
 }

@@ -1,6 +1,7 @@
 import type { Role } from '../../domain/entity';
 import { groupBy } from '../../domain/group';
 import type { WebhookType } from '../../domain/webhook/webhook';
+import { itemOnWire, type Webhook, type WebhookItem } from '../../domain/webhook/webhook-item';
 import { bodyWithSignature } from '../../domain/webhook/webhook-signature';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
@@ -23,30 +24,33 @@ import { decryptWebhookSecrets, ENCRYPTED_SECRETS, type EncryptedSecrets } from 
  * `webhook-delivery/<id>` makes the later ones, and all that no workflow announced.
  */
 
-export interface Announcement {
+export type Announcement = Webhook & {
   /** The receiver. */
   entityId: string;
-  webhookType: WebhookType;
   /** The batch of the request behind it; without one, the webhook is a batch of its own. */
   batchId?: string;
   /** Makes the first attempt; without it, the delivery has its own workflow at once. */
   workflowId?: string;
   /** A secret of the receiver's, encrypted, that signs instead of the one in use. */
   signedWith?: Buffer;
-  /** As they go out: JSON values only, amounts already in major units, each with its `sequence`. */
-  items: object[];
-}
+};
 
 /** One webhook tells a receiver of all that one request has for it. */
-export const perBatch = <Side extends string, One extends Record<Side | 'batchId' | 'workflowId', string>>(
+export const perBatch = <
+  Type extends WebhookType,
+  Side extends string,
+  One extends Record<Side | 'batchId' | 'workflowId', string>,
+>(
+  webhookType: Type,
   all: One[],
   side: Side,
+  itemOf: (one: One) => WebhookItem<Type>,
 ) =>
   [...groupBy(all, (one) => `${one.batchId} ${one[side]}`).values()].flatMap((group) => {
     const [first] = group;
-    return first
-      ? [{ group, entityId: first[side], batchId: first.batchId, workflowId: first.workflowId }]
-      : [];
+    if (!first) return [];
+    const { [side]: entityId, batchId, workflowId } = first;
+    return [{ entityId, batchId, workflowId, webhookType, items: group.map(itemOf) }];
   });
 
 interface Receiver extends EncryptedSecrets {
@@ -147,7 +151,7 @@ function makeBody(keyring: Keyring, receiver: Receiver, announcement: Announceme
       webhookType: announcement.webhookType,
       timestamp: receiver.now.toISOString(),
       batchId,
-      data: announcement.items,
+      data: announcement.items.map(itemOnWire),
       itemCount: announcement.items.length,
     },
     signingSecret,

@@ -1,6 +1,6 @@
 import { closeExpiredRequests } from '../../../src/database/billing-request/settle-billing-request';
 import { newId } from '../../../src/database/identifier/new-id';
-import { announce } from '../../../src/database/webhook/announce-webhooks';
+import { announceAny } from '../../support/announce-any';
 import { claimUnattempted } from '../../../src/database/webhook/attempt-delivery';
 import { WEBHOOK_TYPES, type WebhookType } from '../../../src/domain/webhook/webhook';
 import { apiOfFile, enter, signIn, type Party } from '../../support/api';
@@ -16,7 +16,7 @@ const WEBHOOK_URL = 'http://127.0.0.1:9/hook';
 
 async function tell(party: Party, webhookType: WebhookType = 'billing.response'): Promise<string> {
   const [id] = await database.db.transaction((trx) =>
-    announce(trx, [
+    announceAny(trx, [
       {
         entityId: party.entityId,
         webhookType,

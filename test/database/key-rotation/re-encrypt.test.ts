@@ -9,7 +9,8 @@ import { openPaymentId } from '../../../src/database/agreement/payment-id';
 import { keyUse, reencrypt, ENCRYPTED_TABLES } from '../../../src/database/key-rotation/re-encrypt';
 import { revokeSigningKey, rotateKey, usableSigningKeys } from '../../../src/database/keys/signing-key';
 import { decrypt } from '../../../src/database/keyring/encrypt';
-import { announce, responseHeadPlace } from '../../../src/database/webhook/announce-webhooks';
+import { responseHeadPlace } from '../../../src/database/webhook/announce-webhooks';
+import { announceAny } from '../../support/announce-any';
 import { deliveryToAttempt, openDelivery } from '../../../src/database/webhook/attempt-delivery';
 import { newWebhookSecret, rotateWebhookSecret } from '../../../src/database/webhook/change-endpoint';
 import { createTestDatabase, type TestDatabase } from '../../support/database';
@@ -71,7 +72,7 @@ describe('encrypting again', () => {
       );
       await rotateWebhookSecret(keyed(trx, old), OPERATOR, merchantId, newWebhookSecret());
       await storeAnswer(keyed(trx, old), request(old, merchantId), { status: 201, body: { n: 1 } }, { n: 0 });
-      return announce(keyed(trx, old), [
+      return announceAny(keyed(trx, old), [
         { entityId: merchantId, webhookType: 'webhook.test', items: [{ text: 'x' }] },
       ]);
     });
@@ -150,7 +151,7 @@ describe('encrypting again', () => {
       webhookType: 'webhook.test' as const,
       items: [{ text: String(n) }],
     }));
-    await db.transaction((trx) => announce(keyed(trx, old), webhooks));
+    await db.transaction((trx) => announceAny(keyed(trx, old), webhooks));
     const killed = reencrypt(keyed(owner, both), OPERATOR, ({ table, changed }) => {
       if (table === 'webhook_deliveries' && changed > 0) throw new Error('killed');
     });

@@ -1,7 +1,7 @@
 import { createEntity } from '../../../src/database/entity/create-entity';
 import { newId } from '../../../src/database/identifier/new-id';
 import { decrypt } from '../../../src/database/keyring/encrypt';
-import { announce } from '../../../src/database/webhook/announce-webhooks';
+import { announceAny } from '../../support/announce-any';
 import {
   awaitPlace,
   beginAttempt,
@@ -28,7 +28,7 @@ async function pending() {
   const workflowId = workflowIds.billingRequest(newId('billingRequest'));
   const entityId = bank?.entityId ?? '';
   const [id = ''] = await db.transaction((trx) =>
-    announce(trx, [{ entityId, webhookType: 'billing.request', workflowId, items: [{}] }]),
+    announceAny(trx, [{ entityId, webhookType: 'billing.request', workflowId, items: [{}] }]),
   );
   return { id, workflowId, entityId };
 }
@@ -72,7 +72,7 @@ describe('a webhook without an attempt', () => {
     const { id: question, entityId, workflowId } = await pending();
     const webhookType = 'billing.closed';
     const [end] = await db.transaction((trx) =>
-      announce(trx, [{ entityId, webhookType, workflowId, items: [{}] }]),
+      announceAny(trx, [{ entityId, webhookType, workflowId, items: [{}] }]),
     );
     const claimed = async (named: readonly WebhookType[] = WEBHOOK_TYPES) =>
       (await claimUnattempted(db, workflowId, LEASE_MS, named)).map((one) => [one.id, one.claimed]);

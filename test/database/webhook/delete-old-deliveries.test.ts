@@ -10,7 +10,8 @@ import {
 import { firstIdAt } from '../../../src/database/identifier/new-id';
 import { createEntity } from '../../../src/database/entity/create-entity';
 import { decrypt } from '../../../src/database/keyring/encrypt';
-import { announce, bodyPlace } from '../../../src/database/webhook/announce-webhooks';
+import { bodyPlace } from '../../../src/database/webhook/announce-webhooks';
+import { announceAny } from '../../support/announce-any';
 import { beginAttempt, deliveryToAttempt } from '../../../src/database/webhook/attempt-delivery';
 import { redeliver } from '../../../src/database/webhook/list-deliveries';
 import { forgetDeliveries } from '../../../src/database/webhook/delete-old-deliveries';
@@ -54,7 +55,7 @@ interface Told {
 /** A webhook that was delivered at its second attempt, so many days ago; the first met silence. */
 async function told(daysAgo: number, webhookType: WebhookType = 'billing.response'): Promise<Told> {
   const [id = ''] = await db.transaction((trx) =>
-    announce(trx, [{ entityId, webhookType, items: [{ daysAgo }] }]),
+    announceAny(trx, [{ entityId, webhookType, items: [{ daysAgo }] }]),
   );
   const delivery = await deliveryToAttempt(db, id);
   if (delivery) await beginAttempt(db, delivery, 0);

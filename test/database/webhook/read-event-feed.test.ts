@@ -7,7 +7,7 @@ import {
   type FeedEvent,
 } from '../../../src/database/webhook/read-event-feed';
 import { renumberFeed } from '../../../src/database/engine/copied-database';
-import { announce } from '../../../src/database/webhook/announce-webhooks';
+import { announceAny } from '../../support/announce-any';
 import { databaseOfFile } from '../../support/database';
 import { OPERATOR } from '../../support/operator';
 import { openTransaction } from '../../support/open-transaction';
@@ -29,7 +29,7 @@ beforeEach(async () => {
 });
 
 const tell = (trx: Transaction, ...names: string[]) =>
-  announce(
+  announceAny(
     trx,
     names.map((name) => ({ entityId, webhookType: 'billing.response' as const, items: [{ name }] })),
   );

@@ -6,7 +6,7 @@ import { letAttemptsEnd } from '../../../src/cli/attempts-under-way';
 import { createEntity } from '../../../src/database/entity/create-entity';
 import { changeStatus } from '../../../src/database/entity-control/control-entity';
 import type { Transaction } from '../../../src/database/pool/connection';
-import { announce } from '../../../src/database/webhook/announce-webhooks';
+import { announceAny } from '../../support/announce-any';
 import { agreement, Cast } from '../../support/cast';
 import { eventually } from '../../support/engine';
 import { OPERATOR } from '../../support/operator';
@@ -132,7 +132,7 @@ describe('webhooks that wait', () => {
           webhookType: 'billing.response' as const,
           items: [{ sequence: 1 }],
         });
-        await announce(trx, Array.from({ length: 4 }, webhook));
+        await announceAny(trx, Array.from({ length: 4 }, webhook));
       }
     });
     const ofSibling = await sendTest(sibling);
