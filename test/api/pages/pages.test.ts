@@ -23,11 +23,11 @@ afterAll(async () => {
 const policyOf = ({ headers }: Response) => headers.get('content-security-policy');
 
 /** The parts of a page, each of which is served. */
-async function partsOf(html: string): Promise<{ part: string; cached: string | null }[]> {
+async function partsOf(html: string, { url } = sandbox): Promise<{ part: string; cached: string | null }[]> {
   const parts = [...html.matchAll(/(?:src|href)="(\/[^"]*)"/g)].map(([, part = '']) => part);
   return Promise.all(
     parts.map(async (part) => {
-      const answered = await fetch(sandbox.url + part);
+      const answered = await fetch(url + part);
       expect([part, answered.status]).toEqual([part, 200]);
       expect((await answered.text()).length).toBeGreaterThan(100);
       return { part, cached: answered.headers.get('cache-control') };
@@ -110,5 +110,12 @@ it('the console, and all that is there for it, is unknown where the setting says
     const { status, body } = await send(none.url, method, path);
     expect([path, status, body]).toEqual([path, 404, unknown.body]);
   }
+  await none.close();
+});
+
+it('the documentation has its look and its search where there is neither console nor sandbox', async () => {
+  const none = await serveApi(test.db, { settings: { ASSENT_CONSOLE: 'false' } });
+  const page = await fetch(`${none.url}/docs`);
+  expect(await partsOf(await page.text(), none)).not.toEqual([]);
   await none.close();
 });
