@@ -20,8 +20,8 @@ export function pageEndpoints(names: readonly ('sandbox' | 'console')[]): Endpoi
       ),
     ),
     endpoint('get', '/pages/:file', async ({ params }, res) => {
-      const file = `pages/${String(params['file'])}`;
-      const contents = (await pages()).get(file);
+      const file = String(params['file']);
+      const contents = (await pages()).get(`pages/${file}`);
       if (contents === undefined)
         throw new Failure('not_found', 'There is no such part of a page: reload it');
       // Its name says its content.
