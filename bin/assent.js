@@ -7,7 +7,7 @@ const { join } = require('node:path');
 
 const source = join(__dirname, '../src/cli/main.ts');
 if (existsSync(source)) {
-  // It tells where the packages' sources are, from whichever folder this is called.
+  // tsconfig.json tells where the packages' sources are, whichever folder this is called from.
   process.env.TSX_TSCONFIG_PATH = join(__dirname, '../tsconfig.json');
   require('tsx/cjs');
   require(source);

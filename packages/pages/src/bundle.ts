@@ -4,7 +4,7 @@ import { build, stop } from 'esbuild';
 /** The browser's part of the pages: compiled, and each file named for its content. */
 export interface Bundle {
   pages: Record<keyof typeof ENTRIES, PageParts>;
-  /** By name; the parts of a page, and the parts that these load. */
+  /** Contents by name: scripts, styles, and the scripts that several pages share. */
   files: ReadonlyMap<string, Buffer>;
 }
 

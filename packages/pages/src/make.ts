@@ -3,9 +3,9 @@ import type { OpenApiDocument } from '../../../src/api/openapi/document';
 import { bundle } from './bundle';
 import { documentOf, ICON } from './document';
 
-/* All that the API serves to browsers, made from the sources in a second. */
+/* Makes all that the API serves to browsers from the sources, in a second. */
 
-/** By address: below the server's root for pages, below `/docs` for the documentation. */
+/** Contents by address. A page's begins at the server's root, the documentation's at `/docs`. */
 type Files = ReadonlyMap<string, Buffer>;
 
 export async function makePages(): Promise<Files> {

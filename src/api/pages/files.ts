@@ -3,10 +3,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { OpenApiDocument } from '../openapi/document';
 
-/** By address; the first page has none. */
+/** Contents by address. The address of the documentation's first page is empty. */
 type Files = ReadonlyMap<string, Buffer>;
 
-/** `packages/pages`, which a checkout has, and an installation from a build has not. */
+/** `packages/pages`. A checkout has it, and an installation from a build has not. */
 interface Maker {
   makePages(): Promise<Files>;
   makeDocumentation(document: OpenApiDocument): Promise<Files>;
@@ -16,8 +16,8 @@ interface Maker {
 const BUILT = path.resolve(__dirname, '../../..');
 
 /**
- * Reads the build's files, or makes them from the sources, when they are first asked for: most
- * processes never are.
+ * Reads the build's files, or makes them from the sources, at the first request: most processes
+ * never get a request for them.
  */
 export function filesIn(
   folder: 'pages' | 'documentation',

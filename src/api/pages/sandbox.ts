@@ -12,7 +12,7 @@ interface Parties extends NonNullable<ApiDeps['sandbox']> {
   close(): void;
 }
 
-/** @returns undefined where no parties play: never in production */
+/** @returns undefined where no parties play, and always in production */
 export type OpenParties = (config: Config, log: Logger) => Parties | undefined;
 
 export const openParties: OpenParties = (config, log) =>
