@@ -9,6 +9,9 @@ FROM node:24.21.0-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 COPY packages/client/package.json ./packages/client/
+COPY packages/conformance/package.json ./packages/conformance/
+COPY packages/pages/package.json ./packages/pages/
+COPY packages/sandbox/package.json ./packages/sandbox/
 RUN npm ci
 COPY tsconfig.json tsconfig.build.json ./
 COPY packages ./packages

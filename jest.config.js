@@ -1,10 +1,14 @@
+const { paths } = require('./tsconfig.json').compilerOptions;
+
 /** @type {import('jest').Config} */
 module.exports = {
   testEnvironment: '<rootDir>/test/support/one-realm-environment.cjs',
   runtime: '<rootDir>/test/support/shared-packages-runtime.cjs',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   // From source, as in tsconfig.json: a test needs no build.
-  moduleNameMapper: { '^@assent/client$': '<rootDir>/packages/client/src' },
+  moduleNameMapper: Object.fromEntries(
+    Object.entries(paths).map(([name, [file]]) => [`^${name}$`, `<rootDir>/${file}`]),
+  ),
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.assent/'],
   transform: {
     '^.+\\.ts$': [

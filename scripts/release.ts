@@ -78,9 +78,11 @@ function checkDockerfile(): void {
   const copied = text
     .split('\n')
     .flatMap((line) => /^COPY (?!--from)(.+) \S+$/.exec(line)?.[1]?.split(' ') ?? []);
-  const missing = copied
-    .filter((file) => !existsSync(join(ROOT, file)))
-    .map((file) => `${file} is not there`);
+  const isThere = (file: string) =>
+    file.startsWith('*')
+      ? readdirSync(ROOT).some((name) => name.endsWith(file.slice(1)))
+      : existsSync(join(ROOT, file));
+  const missing = copied.filter((file) => !isThere(file)).map((file) => `${file} is not there`);
   const all = [...faults, ...missing];
   if (all.length > 0) throw new ReleaseError(`Dockerfile: ${all.join('; ')}`);
 }

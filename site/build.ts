@@ -1,23 +1,13 @@
-import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { routes } from '../src/api/app';
-import { openApiDocument, type OpenApiDocument } from '../src/api/openapi/document';
-import { bundledPages } from '../src/api/pages/bundle';
-import { readConfig } from '../src/settings/config';
+import type { OpenApiDocument } from '../src/api/openapi/document';
 import { render, type Heading } from './markdown';
 import { documentOf, SECTIONS, type Page, type Parts } from './pages';
 import { referencePages } from './reference';
 
-/**
- * Makes the documentation's site out of the Markdown of the project and the OpenAPI document. As a
- * program it writes the site beside the compiled sources, for `npm run build`.
- */
+/* Makes the documentation's site out of the Markdown of the project and the OpenAPI document. */
 
-/** From this file's place among the sources, or among what is compiled of them. */
-const ROOT = ['..', '../..']
-  .map((folder) => path.resolve(__dirname, folder))
-  .find((folder) => existsSync(path.join(folder, 'docs/glossary.md')));
+const ROOT = path.join(__dirname, '..');
 
 /** The address below `/docs` of a file of Markdown. */
 function pathOf(file: string): string {
@@ -38,14 +28,12 @@ const AT_FIRST = 4;
 export type Site = Map<string, string | Uint8Array>;
 
 export async function buildSite(document: OpenApiDocument, parts: Parts): Promise<Site> {
-  if (ROOT === undefined) throw new Error('the documentation was not built: run "npm run build"');
-  const root = ROOT;
-  const files = await filesIn(root);
+  const files = await filesIn();
   const known = new Set(files);
   const texts = await Promise.all(
     files
       .filter((file) => file.endsWith('.md'))
-      .map(async (file) => [file, await readFile(path.join(root, file), 'utf8')] as const),
+      .map(async (file) => [file, await readFile(path.join(ROOT, file), 'utf8')] as const),
   );
   const written = texts.map(([file, text]) => pageOf(file, text, known));
   const reference = referencePages(document);
@@ -83,14 +71,14 @@ export async function buildSite(document: OpenApiDocument, parts: Parts): Promis
     ...pages.map((page) => [page.path, documentOf(page, contents, parts)] as const),
     ['search.json', JSON.stringify(search)],
     ...(await Promise.all(
-      images.map(async (file) => [pathOf(file), await readFile(path.join(root, file))] as const),
+      images.map(async (file) => [pathOf(file), await readFile(path.join(ROOT, file))] as const),
     )),
   ]);
 }
 
-async function filesIn(root: string): Promise<string[]> {
-  const below = await readdir(path.join(root, 'docs'), { recursive: true });
-  const top = (await readdir(root)).filter((file) => file.endsWith('.md') && file !== 'CONTRIBUTING.md');
+async function filesIn(): Promise<string[]> {
+  const below = await readdir(path.join(ROOT, 'docs'), { recursive: true });
+  const top = (await readdir(ROOT)).filter((file) => file.endsWith('.md') && file !== 'CONTRIBUTING.md');
   return [
     ...top,
     'packages/client/README.md',
@@ -157,19 +145,3 @@ function overview(document: OpenApiDocument, reference: ReturnType<typeof refere
   const start = first?.html.replaceAll(/<(\/?)h1>/g, '<$1h2>') ?? '';
   return `<h1>Reference</h1>${start}${lists}<h2 id="calls">Every call</h2>${render(description).html}`;
 }
-
-/** Beside what is compiled. */
-async function main(): Promise<void> {
-  const { pages } = await bundledPages();
-  const site = await buildSite(openApiDocument(routes({ config: readConfig({}) })), pages.docs);
-  const out = path.resolve(__dirname, '../documentation');
-  await rm(out, { recursive: true, force: true });
-  await mkdir(out, { recursive: true });
-  await Promise.all(
-    [...site].map(([name, contents]) =>
-      writeFile(path.join(out, encodeURIComponent(name || 'index')), contents),
-    ),
-  );
-}
-
-if (require.main === module) void main();

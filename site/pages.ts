@@ -1,4 +1,3 @@
-import { ICON } from '../src/api/pages/pages';
 import type { Heading } from './markdown';
 
 /** Which pages the site has, in the order of its contents. */
@@ -89,10 +88,11 @@ export interface Page {
   headings: Heading[];
 }
 
-/** Files that a page loads, as `src/api/pages` serves them. */
+/** Names of the files that a page loads below `/pages`, and its icon, as a `data:` URL. */
 export interface Parts {
   script: string;
   style: string;
+  icon: string;
 }
 
 const link = ({ path, title }: Pick<Page, 'path' | 'title'>, current: string) =>
@@ -102,7 +102,7 @@ const link = ({ path, title }: Pick<Page, 'path' | 'title'>, current: string) =>
 export function documentOf(
   page: Page,
   contents: { title: string; pages: Pick<Page, 'path' | 'title'>[] }[],
-  { script, style }: Parts,
+  { script, style, icon }: Parts,
 ): string {
   const menu = contents
     .map(
@@ -118,14 +118,14 @@ export function documentOf(
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <meta name="color-scheme" content="light dark" />
     <title>${page.title} – Assent</title>
-    <link rel="icon" href="${ICON}" />
+    <link rel="icon" href="${icon}" />
     <link rel="stylesheet" href="/pages/${style}" />
     <script type="module" blocking="render" src="/pages/${script}"></script>
   </head>
   <body>
     <a class="skip" href="#main">To the text</a>
     <header>
-      <a class="brand" href="/docs"><img class="mark-of-assent" src="${ICON}" alt="" />Assent <span>docs</span></a>
+      <a class="brand" href="/docs"><img class="mark-of-assent" src="${icon}" alt="" />Assent <span>docs</span></a>
       <div class="search">
         <input type="search" id="search" role="combobox" aria-expanded="false" aria-controls="found" aria-autocomplete="list" placeholder="Search" aria-label="Search the documentation" autocomplete="off" />
         <ul id="found" role="listbox" aria-label="Found" hidden></ul>

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { ERRORS_PAGE, errorsPage } from '../scripts/errors-page';
 import { FAILURE_CODES, FAILURES } from '../src/domain/failures';
 
-const SRC = join(__dirname, '../src');
+/** The API's own code, and that of the sandbox, which it mounts. */
+const SOURCES = ['../src', '../packages/sandbox/src'].map((folder) => join(__dirname, folder));
 
 test('docs/errors.md is made from the codes: `npm run generate:errors` writes it', () => {
   expect(unaligned(readFileSync(ERRORS_PAGE, 'utf8'))).toBe(unaligned(errorsPage()));
@@ -13,10 +14,11 @@ test('docs/errors.md is made from the codes: `npm run generate:errors` writes it
 const unaligned = (page: string) => page.trim().replaceAll(/\s+/g, ' ').replaceAll(/-{3,}/g, '---');
 
 test('no code is listed that the API never answers', () => {
-  const code = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
-    .filter((file) => /^(?!api\/openapi|domain\/failures).*\.ts$/.test(file))
-    .map((file) => readFileSync(join(SRC, file), 'utf8'))
-    .join('\n');
+  const code = SOURCES.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((file) => /^(?!api\/openapi|domain\/failures).*\.ts$/.test(file))
+      .map((file) => readFileSync(join(folder, file), 'utf8')),
+  ).join('\n');
   expect(FAILURE_CODES.filter((one) => !code.includes(`'${one}'`))).toEqual([]);
 });
 

@@ -10,7 +10,7 @@ import type { Identity } from '../examples/demo/operator';
 import { blocksRunBy } from './support/code-blocks';
 import { eventually } from './support/engine';
 import { freePort } from '../src/process/listen';
-import { readCast } from '../src/sandbox/cast';
+import { readCast } from '../packages/sandbox/src/cast';
 import { linkProgram } from './support/installation';
 import { freeOffset, fromBuild, makeStartFolder, NpmStart } from './support/npm-start';
 import { answersIn, onOtherPort, Shell } from './support/shell';

@@ -12,13 +12,13 @@ import { idPattern } from '../src/api/http/example';
  * the texts that somebody thought of.
  */
 
-const SOURCE = path.join(__dirname, '../src');
+const ROOT = path.join(__dirname, '..');
 
 /** Those that are made of parts: here is what comes of it. */
 const COMPOSED: Record<string, RegExp[]> = {
-  'domain/contact.ts': [new RegExp(String(webUrl(['http', 'https']).meta()?.['pattern']))],
-  'api/http/response-fields.ts': [new RegExp(idPattern('transaction'))],
-  'settings/kinds.ts': [/^\d{1,9}$/, /^\d{1,9}(\.\d{1,9})?$/],
+  'src/domain/contact.ts': [new RegExp(String(webUrl(['http', 'https']).meta()?.['pattern']))],
+  'src/api/http/response-fields.ts': [new RegExp(idPattern('transaction'))],
+  'src/settings/kinds.ts': [/^\d{1,9}$/, /^\d{1,9}(\.\d{1,9})?$/],
 };
 
 type Node = { type?: unknown; pattern?: string; flags?: string; callee?: { value?: string } };
@@ -29,10 +29,15 @@ function* nodesOf(tree: unknown): Generator<Node, void, void> {
   for (const inner of Object.values(tree)) yield* nodesOf(inner);
 }
 
-const files = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.ts'))
+const files = ['src', 'packages', 'site']
+  .flatMap((folder) =>
+    readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((file) =>
+      path.join(folder, file),
+    ),
+  )
+  .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
   .map((file) => {
-    const tree = parseSync(readFileSync(path.join(SOURCE, file), 'utf8'), { syntax: 'typescript' });
+    const tree = parseSync(readFileSync(path.join(ROOT, file), 'utf8'), { syntax: 'typescript' });
     return { file: file.replaceAll(path.sep, '/'), nodes: [...nodesOf(tree)] };
   });
 

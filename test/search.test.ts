@@ -9,7 +9,7 @@ import { readConfig } from '../src/settings/config';
 let index: ReturnType<typeof indexOf>;
 beforeAll(async () => {
   const document = openApiDocument(routes({ config: readConfig({}) }));
-  const site = await buildSite(document, { script: 'docs.js', style: 'docs.css' });
+  const site = await buildSite(document, { script: 'docs.js', style: 'docs.css', icon: 'data:,' });
   index = indexOf(JSON.parse(String(site.get('search.json'))) as Entry[]);
 });
 

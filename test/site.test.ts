@@ -17,7 +17,7 @@ const operations = Object.values(document.paths).flatMap((item) => Object.values
 let site: Site;
 let pages: [name: string, html: string][];
 beforeAll(async () => {
-  site = await buildSite(document, { script: 'docs.js', style: 'docs.css' });
+  site = await buildSite(document, { script: 'docs.js', style: 'docs.css', icon: 'data:,' });
   pages = [...site].filter((one): one is [string, string] => String(one[1]).startsWith('<!doctype'));
 });
 

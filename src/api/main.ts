@@ -23,8 +23,6 @@ import { taskQueues } from '../temporal/task-queues';
 import { OperatorError } from '../domain/failures';
 import { POSTGRES_AWAY } from '../domain/words/service-words';
 import { forgetEndedSessions } from '../database/entity/console-session';
-import { openSandbox } from '../sandbox/open';
-import { sandboxRouter } from '../sandbox/router';
 import { openTracing } from '../process/tracing';
 import { hearUncaught } from '../process/uncaught';
 import { createApp } from './create-app';
@@ -34,6 +32,7 @@ import { createCallerLimiter } from './http/places';
 import { createTokenBuckets } from './http/rate-limit';
 import { measureRequests, measureUnknownIdentifiers } from './http/request-metrics';
 import { CONNECTIONS_MAX, createApiServer } from './http/server';
+import { openParties } from './pages/sandbox';
 import { sweep, type Sweeps } from './sweep';
 
 /**
@@ -71,7 +70,7 @@ async function main(): Promise<void> {
   ]);
   measureService(registry, db);
   measureTaskQueues(registry, () => taskQueues(temporal));
-  const sandbox = openSandbox(config, log);
+  const sandbox = openParties(config, log);
   // The probe needs no token: otherwise it could fill the queue for Postgres.
   const problems = inTime(
     () => serviceProblems(db.until(performance.now() + READY_WITHIN_MS), temporal),
@@ -79,7 +78,7 @@ async function main(): Promise<void> {
   );
   const app = createApp({
     config,
-    ...(sandbox && { sandbox: { url: sandbox.cast.apiUrl, routes: sandboxRouter(sandbox) } }),
+    ...(sandbox && { sandbox }),
     db,
     buckets: createTokenBuckets(db),
     measureUnknown: measureUnknownIdentifiers(registry),

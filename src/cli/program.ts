@@ -64,7 +64,7 @@ const COMMANDS: [name: string, description: string, load: () => Module][] = [
   [
     'conformance',
     "play the network to a bank's webhook receiver, and say what it does not stand",
-    () => require('./conformance') as Module,
+    () => require('#conformance') as Module,
   ],
   [
     'migrate',

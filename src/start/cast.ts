@@ -5,9 +5,27 @@ import { findEntity, type NewEntity } from '../database/entity/create-entity';
 import { claimRing } from '../database/key-rotation/claim-keyring';
 import { operatorActor } from '../process/operator';
 import { readOwnJson, writePrivateFile } from '../process/own-file';
-import type { Cast, Player } from '../sandbox/cast';
 
-type Players = Pick<Cast, 'shop' | 'bank'>;
+/** The file of the sandbox's parties, which `packages/sandbox` reads. */
+export interface Cast extends Players {
+  /** Address of the API on this machine. */
+  apiUrl: string;
+  /** Prefix of a workflow's address in the Temporal UI; absent if the UI's address is unknown. */
+  workflowUrl?: string | undefined;
+}
+
+interface Players {
+  shop: Player;
+  bank: Player;
+}
+
+export interface Player {
+  name: string;
+  entityId: string;
+  clientId: string;
+  clientSecret: string;
+  webhookSecret: string;
+}
 
 /**
  * Creates the sandbox's shop and bank once, as an operator would. A private file keeps them with

@@ -1,5 +1,5 @@
-import { sandboxRouter } from '../../src/sandbox/router';
-import { Sandbox } from '../../src/sandbox/sandbox';
+import { sandboxRouter } from '../../packages/sandbox/src/router';
+import { Sandbox } from '../../packages/sandbox/src/sandbox';
 import { serveApi, type ServedApi } from '../support/api';
 import { expectGoodPage, openBrowser, tabTo, takeProblems, type TestBrowser } from '../support/browser';
 import { createTestDatabase, type TestDatabase } from '../support/database';

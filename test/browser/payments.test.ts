@@ -1,5 +1,5 @@
 import type { Page, Route } from 'playwright-core';
-import { momentIn } from '../../src/console/parts/time';
+import { momentIn } from '../../packages/pages/browser/parts/time';
 import { expectGoodPage, openBrowser, type TestBrowser } from '../support/browser';
 import { eventually } from '../support/engine';
 import {

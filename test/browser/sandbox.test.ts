@@ -6,7 +6,7 @@ import { Client, Connection } from '@temporalio/client';
 import type { Locator, Page } from 'playwright-core';
 import { chargeByMouse } from '../support/charge-by-mouse';
 import { AssentClient } from '../../packages/client/src';
-import { readCast } from '../../src/sandbox/cast';
+import { readCast } from '../../packages/sandbox/src/cast';
 import { prepareCast } from '../../src/start/cast';
 import { expectGoodPage, openBrowser, tabTo, type TestBrowser } from '../support/browser';
 import { eventually, startEngine, type TestEngine } from '../support/engine';

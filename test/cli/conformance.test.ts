@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { AssentClient, AssentError, verifyWebhook, type WebhookEvent } from '@assent/client';
-import { runConformance } from '../../src/conformance/run';
+import { runConformance } from '../../packages/conformance/src/run';
 import { createCli } from '../support/cli';
 import { blocksRunBy } from '../support/code-blocks';
 import { eventually } from '../support/engine';

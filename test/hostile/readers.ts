@@ -22,7 +22,7 @@ import { beginningOf, parseText } from '../../src/domain/plain-text';
 import { readTraceparent } from '../../src/domain/workflow/trace-context';
 import { readCamt } from '../../src/files/bank-file/read-camt';
 import { readCsv } from '../../src/files/bank-file/read-csv';
-import { maskedBody } from '../../src/sandbox/masked';
+import { maskedBody } from '../../packages/sandbox/src/masked';
 import type { ApiDeps } from '../../src/api/http/deps';
 import { faultOfGrowth } from '../support/growth';
 import { DAYS } from '../support/statement-file';

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { openSandbox } from '../../src/sandbox/open';
+import { openSandbox } from '../../packages/sandbox/src/open';
 
 const player = {
   name: 'A',

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import express, { type ErrorRequestHandler } from 'express';
 import { Failure, FAILURES } from '../../src/domain/failures';
 import { sandboxHandlers } from '../../src/api/pages/sandbox';
-import { sandboxRouter } from '../../src/sandbox/router';
-import { Sandbox } from '../../src/sandbox/sandbox';
+import { sandboxRouter } from '../../packages/sandbox/src/router';
+import { Sandbox } from '../../packages/sandbox/src/sandbox';
 
 const party = (name: string) => ({
   entityId: `mch_${name}`,

@@ -6,9 +6,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import type { Exchange } from '../../src/console/sandbox/state';
-import { curlOf, maskedBody, maskedHeaders } from '../../src/sandbox/masked';
-import { Wire } from '../../src/sandbox/wire';
+import type { Exchange } from '../../packages/sandbox/src/state';
+import { curlOf, maskedBody, maskedHeaders } from '../../packages/sandbox/src/masked';
+import { Wire } from '../../packages/sandbox/src/wire';
 
 const exchange = {
   kind: 'call' as const,

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, cp, mkdir, symlink, unlink, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { oncePerRun } from './once-per-run';
@@ -52,30 +52,27 @@ export async function linkProgram(folder: string): Promise<string> {
 
 async function install(folder: string): Promise<Installation> {
   const programs = path.join(folder, 'dist/src');
+  const built = path.join(folder, 'dist');
   await Promise.all([
-    // Sources of the pages are still to be compiled.
-    ...['node_modules', 'src'].map((name) => symlink(path.join(ROOT, name), path.join(folder, name))),
+    symlink(path.join(ROOT, 'node_modules'), path.join(folder, 'node_modules')),
     ...['package.json', 'bin'].map((name) =>
       cp(path.join(ROOT, name), path.join(folder, name), { recursive: true }),
     ),
+    run(process.execPath, ['--import', 'tsx', 'packages/pages/src/build.ts', built], { cwd: ROOT }),
     // `npm run build` without its look at the types, which `npm run check` has: a test may be run
     // before all of them fit.
-    run(process.execPath, [
-      path.join(ROOT, 'node_modules/.bin/tsc'),
-      '--project',
-      path.join(ROOT, 'tsconfig.build.json'),
-      '--noCheck',
-      '--outDir',
-      path.join(folder, 'dist'),
-    ]),
-  ]);
-  await Promise.all(
-    ['worker/bundle.js', 'api/pages/bundle.js'].map((file) =>
-      run(process.execPath, [path.join(programs, file)]),
+    ...['tsconfig.build.json', 'packages/conformance', 'packages/sandbox'].map((project) =>
+      run(process.execPath, [
+        path.join(ROOT, 'node_modules/.bin/tsc'),
+        '--project',
+        path.join(ROOT, project),
+        '--noCheck',
+        '--outDir',
+        built,
+      ]),
     ),
-  );
-  // With it, `bin/assent.js` would take this for a checkout, and run from source.
-  await unlink(path.join(folder, 'src'));
+  ]);
+  await run(process.execPath, [path.join(programs, 'worker/bundle.js')]);
   return {
     programs,
     assent: path.join(folder, 'bin/assent.js'),

@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { lives, readEngineFile, type EngineFile, type Started } from '../../src/process/engine-file';
 import { whyNotFree } from '../../src/start/ports';
 import { installation } from './installation';
@@ -18,12 +17,7 @@ interface Run {
 
 /** The command of `npm start`, in a folder where npm would find nothing to run. */
 export const FROM_SOURCE: Run = {
-  command: [
-    process.execPath,
-    '--import',
-    pathToFileURL(require.resolve('tsx')).href,
-    path.join(ROOT, 'src/start/main.ts'),
-  ],
+  command: [process.execPath, path.join(ROOT, 'bin/assent.js'), 'start'],
   inherited: process.env,
 };
 

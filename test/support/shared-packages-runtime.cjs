@@ -14,7 +14,7 @@ const { default: Runtime } = require('jest-runtime');
 /** Compiled from source, as our own modules are, or jest's own for each file. */
 const NOT_SHARED = new Set(['@assent/client', '@jest/globals']);
 
-const isPackage = (name) => !/^[./]/.test(name) && !isBuiltin(name) && !NOT_SHARED.has(name);
+const isPackage = (name) => !/^[./#]/.test(name) && !isBuiltin(name) && !NOT_SHARED.has(name);
 
 /** By file: its source, and the function that jest calls to load it. */
 const compiled = new Map();

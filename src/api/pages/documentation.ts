@@ -1,13 +1,10 @@
-import { existsSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { RequestHandler } from 'express';
-import type * as Generator from '../../../site/build';
 import { Failure } from '../../domain/failures';
 import type { Route } from '../http/route';
 import { endpoint, type Endpoint } from '../http/serve-endpoints';
 import { openApiDocument } from '../openapi/document';
-import { bundledPages } from './bundle';
+import { filesIn } from './files';
 import { ownPartsOnly } from './pages';
 
 /**
@@ -20,13 +17,9 @@ export function documentationEndpoints(table: readonly Route[]): Endpoint[] {
   const documented = () => (document ??= openApiDocument(table));
   // Responses that nobody reads stay in memory, so all share these bytes.
   let json: Buffer | undefined;
-  let site: Promise<ReadonlyMap<string, Buffer>> | undefined;
+  const site = filesIn('documentation', (maker) => maker.makeDocumentation(documented()));
   const page: RequestHandler = async (req, res) => {
-    site ??= readOrBuild(documented).catch((error: unknown) => {
-      site = undefined;
-      throw error;
-    });
-    const files = await site;
+    const files = await site();
     const name = [req.params['page'] ?? []].flat().join('/').replace(/\/$/, '');
     const isThere = name !== NOT_FOUND && files.has(name);
     if (!isThere && req.accepts(['json', 'html']) !== 'html')
@@ -44,24 +37,5 @@ export function documentationEndpoints(table: readonly Route[]): Endpoint[] {
   ];
 }
 
-/** The page of `site/build.ts` for addresses without one. */
+/** The page for addresses without one. */
 const NOT_FOUND = 'not-found';
-
-/** `npm run build` writes the site here. */
-const BUILT = path.resolve(__dirname, '../../../documentation');
-
-/** Reads the build's site; without a build, makes it in a second. */
-async function readOrBuild(document: () => ReturnType<typeof openApiDocument>) {
-  if (existsSync(BUILT)) {
-    const names = await readdir(BUILT);
-    const read = names.map(
-      async (name) =>
-        [name === 'index' ? '' : decodeURIComponent(name), await readFile(path.join(BUILT, name))] as const,
-    );
-    return new Map(await Promise.all(read));
-  }
-  // Loaded only here: an installation from a build has no generator.
-  const { buildSite } = require('../../../site/build') as typeof Generator;
-  const pages = await buildSite(document(), (await bundledPages()).pages.docs);
-  return new Map([...pages].map(([name, contents]) => [name, Buffer.from(contents as string)]));
-}

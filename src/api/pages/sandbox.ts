@@ -1,7 +1,22 @@
 import type { RequestHandler } from 'express';
+import type { Logger } from 'pino';
+import type { Config } from '../../settings/config';
 import type { ApiDeps } from '../http/deps';
 import { readBytes, readJsonBody } from '../http/body';
 import { ownHostOnly, ownPagesOnly } from '../http/own-page';
+
+/** `packages/sandbox`: a shop and a bank, which play in the API's process. */
+interface Parties extends NonNullable<ApiDeps['sandbox']> {
+  /** Starts them, once the API listens. */
+  begin(): void;
+  close(): void;
+}
+
+/** @returns undefined where no parties play, and always in production */
+export type OpenParties = (config: Config, log: Logger) => Parties | undefined;
+
+export const openParties: OpenParties = (config, log) =>
+  (require('#sandbox') as { openParties: OpenParties }).openParties(config, log);
 
 /**
  * Handlers below `/sandbox`. Only its own page may call its parties, and bodies are read by the

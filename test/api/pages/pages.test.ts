@@ -23,14 +23,15 @@ afterAll(async () => {
 const policyOf = ({ headers }: Response) => headers.get('content-security-policy');
 
 /** The parts of a page, each of which is served. */
-async function partsOf(html: string): Promise<{ part: string; cached: string | null }[]> {
+async function partsOf(html: string, { url } = sandbox) {
   const parts = [...html.matchAll(/(?:src|href)="(\/[^"]*)"/g)].map(([, part = '']) => part);
   return Promise.all(
     parts.map(async (part) => {
-      const answered = await fetch(sandbox.url + part);
+      const answered = await fetch(url + part);
       expect([part, answered.status]).toEqual([part, 200]);
       expect((await answered.text()).length).toBeGreaterThan(100);
-      return { part, cached: answered.headers.get('cache-control') };
+      const { headers } = answered;
+      return { part, type: headers.get('content-type'), cached: headers.get('cache-control') };
     }),
   );
 }
@@ -46,6 +47,11 @@ it.each(['/sandbox', '/sandbox/', '/console', '/console/'])(
     const html = await page.text();
     expect(html).not.toMatch(/<script(?! type="module" src=)|<style|\sstyle=|\son\w+=|https?:/);
     const parts = await partsOf(html);
+    // A browser takes no other type for a style or a script.
+    expect(parts.map(({ type }) => type)).toEqual([
+      'text/css; charset=utf-8',
+      'text/javascript; charset=utf-8',
+    ]);
     expect(parts.map(({ cached }) => cached)).toEqual(Array(2).fill('public, max-age=31536000, immutable'));
     expect((await fetch(`${sandbox.url}/pages/none.js`)).status).toBe(404);
   },
@@ -110,5 +116,12 @@ it('the console, and all that is there for it, is unknown where the setting says
     const { status, body } = await send(none.url, method, path);
     expect([path, status, body]).toEqual([path, 404, unknown.body]);
   }
+  await none.close();
+});
+
+it('the documentation has its look and its search where there is neither console nor sandbox', async () => {
+  const none = await serveApi(test.db, { settings: { ASSENT_CONSOLE: 'false' } });
+  const page = await fetch(`${none.url}/docs`);
+  expect(await partsOf(await page.text(), none)).not.toEqual([]);
   await none.close();
 });

@@ -1,0 +1,215 @@
+import { useState } from 'preact/hooks';
+import type { ReconciliationExceptionWithEvents } from '../../../client/src/api.generated';
+import { money } from '../parts/money';
+import { eventInWords, kindInWords } from '../parts/payment-words';
+import { Timeline } from '../parts/timeline';
+import { Act } from './act';
+import { to } from './address';
+import { act } from './api';
+import { useMoment, useSession } from './context';
+import { Show, useLoaded, useNotice } from './loaded';
+import { Badge, Facts, Id, Ids, RecordLink } from './parts';
+import { ANSWERS, endedBy, resolutionInWords, type Resolution } from './words';
+
+/** @param ofPayment told what was done, where it stands on the page of its payment */
+export function ExceptionShown({ id, ofPayment }: { id: string; ofPayment?: (message: string) => void }) {
+  const loaded = useLoaded<'getException'>(`/v1/reconciliation/exceptions/${encodeURIComponent(id)}`);
+  const { notice, done } = useNotice(loaded);
+  return (
+    <>
+      {!ofPayment && (
+        <p>
+          <a href={to('exceptions')}>All exceptions</a>
+        </p>
+      )}
+      {!ofPayment && notice}
+      <Show loaded={loaded} what="The exception">
+        {(exception) => (
+          <>
+            <Found exception={exception} besidePayment={ofPayment !== undefined} />
+            <Answer to={exception} done={ofPayment ?? done} />
+          </>
+        )}
+      </Show>
+    </>
+  );
+}
+
+function Found({
+  exception: one,
+  besidePayment,
+}: {
+  exception: ReconciliationExceptionWithEvents;
+  /** Which tells the rest of the story. */
+  besidePayment: boolean;
+}) {
+  const moment = useMoment();
+  const end = one.events.findLast(({ type }) => type === 'exception.resolved');
+  return (
+    <section class="card stack">
+      <h2>{kindInWords(one.kind)}</h2>
+      <Facts
+        of={[
+          [
+            'State',
+            <>
+              <Badge of={one.state} />
+              {one.resolution && ` ${resolutionInWords(one.resolution)}`}
+            </>,
+          ],
+          ['Amount', money(one, one.currency)],
+          ['Opened', moment(one.openedAt)],
+          one.resolvedAt !== null && [
+            'Resolved',
+            `${moment(one.resolvedAt)}${end ? `, ${endedBy(one.bankName, end.cause)}` : ''}`,
+          ],
+          end?.bankTransactionId != null && ['By its reversal', <Id of={end.bankTransactionId} />],
+          one.reference !== null &&
+            !besidePayment && [
+              one.refundId === null ? 'Charge' : 'Refund',
+              <RecordLink of={one.reference} />,
+            ],
+          one.bankTransactionId != null && ['Bank’s transaction', <Id of={one.bankTransactionId} />],
+          one.note !== null && ['Note', one.note],
+          !besidePayment && one.merchantName !== null && ['Merchant', one.merchantName],
+          !besidePayment && ['Bank', one.bankName],
+        ]}
+      />
+      {!besidePayment && (
+        <Ids of={{ Exception: one.exceptionId, Merchant: one.merchantId, Bank: one.bankId }} />
+      )}
+      {one.answers.length > 0 && (
+        <>
+          <h3>What the bank answered</h3>
+          <Timeline
+            moment={moment}
+            of={one.answers.map(({ at, says, bankTransactionId }) => ({
+              at,
+              what: 'bank',
+              text: `${ANSWERS[says]}${bankTransactionId ? `, by its transaction ${bankTransactionId}` : ''}`,
+            }))}
+          />
+        </>
+      )}
+      {!besidePayment && (
+        <>
+          <h3>What has happened</h3>
+          <Timeline
+            moment={moment}
+            of={one.events.map((event) => ({ at: event.at, what: event.cause, text: eventInWords(event) }))}
+          />
+        </>
+      )}
+    </section>
+  );
+}
+
+/** Says what an answer does to a charge or refund whose money did not stay. */
+function consequence({ refundId, answers }: ReconciliationExceptionWithEvents): string {
+  if (refundId !== null) return 'A completed refund is returned, unless this is about a second transfer.';
+  const isSecondDebit = answers.length > 1 && answers.every(({ says }) => says === 'approved');
+  return isSecondDebit
+    ? 'This is about the second debit: the charge stands.'
+    : 'A charge that stands as successful is reversed.';
+}
+
+const choicesFor = (exception: ReconciliationExceptionWithEvents) =>
+  [
+    {
+      said: 'no_money_moved',
+      name: 'No money moved',
+      means: `None of it moved. ${consequence(exception)}`,
+    },
+    {
+      said: 'reversed',
+      name: 'The money moved, and we have taken it back',
+      means: `Name the transaction that did so. ${consequence(exception)}`,
+    },
+    {
+      said: 'confirmed',
+      name: 'Our first answer stands',
+      means: 'Nothing is changed. Also where a second debit was reversed, and that one alone.',
+    },
+  ] as const;
+
+/** A first answer can stand for a charge with two answers, or for a refund completed first. */
+function canBeConfirmed({ refundId, answers, events }: ReconciliationExceptionWithEvents): boolean {
+  if (refundId !== null) return answers[0]?.says === 'completed';
+  return events.some(({ kind }) => kind === 'conflicting_answer');
+}
+
+function Answer({
+  to: exception,
+  done,
+}: {
+  to: ReconciliationExceptionWithEvents;
+  done: (message: string) => void;
+}) {
+  const { entityId } = useSession();
+  const [said, setSaid] = useState<Resolution>();
+  const [bankTransactionId, setBankTransactionId] = useState('');
+  const [note, setNote] = useState('');
+  if (exception.state === 'resolved') return null;
+  if (exception.bankId !== entityId) {
+    return (
+      <p class="card quiet">The payer’s bank, or the network’s operator, says what became of the money.</p>
+    );
+  }
+  const choices = choicesFor(exception).filter(
+    (one) => one.said !== 'confirmed' || canBeConfirmed(exception),
+  );
+  return (
+    <section class="card stack">
+      <h2>What became of the money?</h2>
+      <div>
+        <Act
+          name="Answer …"
+          title={`Resolve the exception of ${money(exception, exception.currency)}?`}
+          yes="Yes, resolve it"
+          send={async () => {
+            await act(`/v1/reconciliation/exceptions/${exception.exceptionId}/respond`, {
+              resolution: said,
+              ...(said === 'reversed' && { bankTransactionId }),
+              ...(note !== '' && { note }),
+            });
+            return `It is resolved: ${choices.find((one) => one.said === said)?.name}.`;
+          }}
+          done={done}
+        >
+          <fieldset>
+            <legend class="quiet small">Your answer is final, and both sides are told</legend>
+            {choices.map((one) => (
+              <label class="choice" key={one.said}>
+                <input
+                  type="radio"
+                  name="resolution"
+                  required
+                  checked={one.said === said}
+                  onChange={() => setSaid(one.said)}
+                />
+                <span>
+                  {one.name}
+                  <span class="quiet small"> {one.means}</span>
+                </span>
+              </label>
+            ))}
+          </fieldset>
+          {said === 'reversed' && (
+            <label>
+              Your transaction that took it back
+              <input
+                required
+                value={bankTransactionId}
+                onInput={(event) => setBankTransactionId(event.currentTarget.value)}
+              />
+            </label>
+          )}
+          <label>
+            Note for yourselves, without personal data
+            <input maxLength={500} value={note} onInput={(event) => setNote(event.currentTarget.value)} />
+          </label>
+        </Act>
+      </div>
+    </section>
+  );
+}

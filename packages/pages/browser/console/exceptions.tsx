@@ -1,0 +1,80 @@
+import type { ReconciliationException } from '../../../client/src/api.generated';
+import { money } from '../parts/money';
+import { kindInWords } from '../parts/payment-words';
+import { to, type Address } from './address';
+import { query } from './api';
+import { Choice, usePaged } from './choice';
+import { useMoment, useSession } from './context';
+import { ExceptionShown } from './exception';
+import { Show, useLoaded } from './loaded';
+import { RecordLink } from './parts';
+import { Pages, Table } from './table';
+import { resolutionInWords, toneOf } from './words';
+
+const STATES = { open: 'Open', investigating: 'Being looked into', resolved: 'Resolved' } as const;
+
+export function Exceptions({ address: { id } }: { address: Address }) {
+  return id === undefined ? <WorkList /> : <ExceptionShown id={id} />;
+}
+
+function WorkList() {
+  const { chosen: state, page, choose, go } = usePaged<ReconciliationException['state']>('open');
+  const loaded = useLoaded<'listExceptions'>(
+    `/v1/reconciliation/exceptions${query({ state, page, sortBy: 'openedAt', sortOrder: 'asc' })}`,
+  );
+  const { role } = useSession();
+  const moment = useMoment();
+  return (
+    <section class="card stack">
+      <p class="quiet">
+        Where the network’s word and a bank’s may differ, money may have moved, and a person has to look.
+      </p>
+      <div class="row">
+        <Choice value={state} names={STATES} choose={choose} />
+      </div>
+      <Show loaded={loaded} what="The exceptions">
+        {(found) => (
+          <>
+            <Table
+              caption={`Reconciliation exceptions: ${STATES[state]}`}
+              rows={found.exceptions}
+              keyOf={({ exceptionId }) => exceptionId}
+              empty={state === 'open' ? 'No exception is open.' : 'There is no such exception.'}
+              columns={[
+                {
+                  name: 'What happened',
+                  cell: (one) => <a href={to('exceptions', one.exceptionId)}>{kindInWords(one.kind)}</a>,
+                },
+                {
+                  name: role === 'merchant' ? 'Bank' : 'Merchant',
+                  cell: ({ bankName, merchantName }) => (
+                    <>
+                      {role === 'merchant' ? bankName : (merchantName ?? '–')}
+                      {role === 'provider' && <div class="small quiet">{bankName}</div>}
+                    </>
+                  ),
+                },
+                { name: 'Amount', number: true, cell: (one) => money(one, one.currency) },
+                {
+                  name: 'Reference',
+                  cell: ({ reference }) => (reference === null ? '–' : <RecordLink of={reference} />),
+                },
+                { name: 'Opened', cell: ({ openedAt }) => moment(openedAt) },
+                {
+                  name: 'State',
+                  cell: (one) => (
+                    <>
+                      <span class={`badge ${toneOf(one.state)}`}>{STATES[one.state]}</span>
+                      {one.resolution && <div class="small">{resolutionInWords(one.resolution)}</div>}
+                    </>
+                  ),
+                },
+              ]}
+            />
+            <Pages listed={found} go={go} />
+          </>
+        )}
+      </Show>
+    </section>
+  );
+}

@@ -1,0 +1,116 @@
+import type { ComponentChild } from 'preact';
+import { useCallback, useEffect, useState } from 'preact/hooks';
+import type { Operations } from '../../../client/src/api.generated';
+import { ask, Refusal, type DataOf } from './api';
+
+/** Neither field is there while the first request is on its way. */
+type State<Data> = { data?: Data; error?: string };
+
+export type Loaded<Data> = State<Data> & {
+  /** The former question's data, until the answer to this question comes. */
+  former?: Data | undefined;
+  reload: () => void;
+};
+
+/** @param path loaded again when it changes; `undefined` loads nothing */
+export function useLoaded<O extends keyof Operations>(path: string | undefined): Loaded<DataOf<O>> {
+  return useAnswered<DataOf<O>>(path, ask);
+}
+
+/** @param what loaded again when it changes; `undefined` loads nothing */
+export function useAnswered<Data>(
+  what: string | undefined,
+  answer: (what: string) => Promise<Data>,
+): Loaded<Data> {
+  const [{ of, ...state }, setState] = useState<State<Data> & { of?: string | undefined }>({});
+  const [round, setRound] = useState(0);
+  const reload = useCallback(() => setRound((before) => before + 1), []);
+  useEffect(() => {
+    let wanted = what !== undefined;
+    const settle = (next: State<Data>) => void (wanted && setState({ ...next, of: what }));
+    setState((before) => (before.error === undefined ? before : {}));
+    if (what !== undefined) {
+      answer(what).then(
+        (data) => settle({ data }),
+        (error: unknown) => settle({ error: inWords(error) }),
+      );
+    }
+    return () => {
+      wanted = false;
+    };
+  }, [what, round]);
+  // The reader may have done something on another page meanwhile.
+  useEffect(() => {
+    const back = () => void (document.visibilityState === 'visible' && reload());
+    document.addEventListener('visibilitychange', back);
+    return () => document.removeEventListener('visibilitychange', back);
+  }, []);
+  // The data of an earlier question would pass for the answer to the new question.
+  return of === what ? { ...state, reload } : { former: state.data, reload };
+}
+
+/** Says what an act has done, and loads again what it was done to. */
+export function useNotice({ reload }: Loaded<unknown>) {
+  const [said, setSaid] = useState<string>();
+  return {
+    notice: <div role="status">{said !== undefined && <p class="notice">{said}</p>}</div>,
+    done: (message: string) => {
+      setSaid(message);
+      reload();
+    },
+  };
+}
+
+/** Whether an act is under way, or why it failed. */
+export function useAttempt() {
+  const [state, setState] = useState<{ busy?: true; error?: string }>({});
+  const attempt = (work: Promise<void>) => {
+    setState({ busy: true });
+    void work
+      .then(
+        () => ({}),
+        (error: unknown) => ({ error: inWords(error) }),
+      )
+      .then(setState);
+  };
+  return { ...state, attempt, forget: () => setState((before) => (before.busy ? before : {})) };
+}
+
+export function inWords(error: unknown): string {
+  if (error instanceof Refusal) return error.message;
+  throw error;
+}
+
+/** Shows the data; until they come, and where the service refuses, says so. */
+export function Show<Data>({
+  loaded: { data, error, reload },
+  what,
+  children,
+}: {
+  loaded: Loaded<Data>;
+  what: string;
+  children: (data: Data) => ComponentChild;
+}) {
+  if (error !== undefined) {
+    return (
+      <div class="notice bad stack" role="alert">
+        <p>
+          {what} could not be loaded. {error}
+        </p>
+        <div>
+          <button type="button" onClick={reload}>
+            Try again
+          </button>
+        </div>
+      </div>
+    );
+  }
+  if (data === undefined) {
+    return (
+      <p class="quiet" role="status">
+        Loading {what.toLowerCase()} …
+      </p>
+    );
+  }
+  return <>{children(data)}</>;
+}

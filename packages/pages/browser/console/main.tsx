@@ -1,0 +1,132 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Mark } from '../parts/mark';
+import { show } from '../parts/show';
+import { to, useAddress } from './address';
+import { readSession, signOut, watchSession, type Session } from './api';
+import { Signed } from './context';
+import { Deliveries } from './deliveries';
+import { Exceptions } from './exceptions';
+import './console.css';
+import { inWords, Show } from './loaded';
+import { Customers } from './customers';
+import { Overview } from './overview';
+import { Alert } from './parts';
+import { Payments } from './payments';
+import { Schedules } from './schedules';
+import { SignIn } from './sign-in';
+import { Statements } from './statements';
+
+/** A bank alone has customers whose names it knows. */
+const isFor = (role: Session['role']) => (one: (typeof PAGES)[number]) =>
+  one.page !== 'customers' || role === 'bank';
+
+const PAGES = [
+  { page: 'overview', title: 'Overview', Content: Overview },
+  { page: 'payments', title: 'Payments', Content: Payments },
+  { page: 'schedules', title: 'Schedules', Content: Schedules },
+  { page: 'customers', title: 'Customers', Content: Customers },
+  { page: 'exceptions', title: 'Exceptions', Content: Exceptions },
+  { page: 'webhooks', title: 'Webhooks', Content: Deliveries },
+  { page: 'statements', title: 'Statements', Content: Statements },
+] as const;
+
+type Who = { session?: Session | undefined; known: boolean; ended: boolean };
+
+function Console() {
+  const [{ session, known, ended }, setWho] = useState<Who>({ known: false, ended: false });
+  const [error, setError] = useState<string>();
+  useEffect(() => {
+    const found = (own?: Session) => setWho({ session: own, known: true, ended: false });
+    watchSession({ ended: () => setWho({ known: true, ended: true }), renewed: found });
+    readSession().then(found, (failed: unknown) => setError(inWords(failed)));
+  }, []);
+
+  if (!known) {
+    return (
+      <main class="sign-in stack">
+        <h1>Assent console</h1>
+        <Show
+          loaded={{ ...(error !== undefined && { error }), reload: () => location.reload() }}
+          what="The console"
+        >
+          {() => null}
+        </Show>
+      </main>
+    );
+  }
+  if (session === undefined) {
+    return <SignIn ended={ended} done={(found) => setWho({ session: found, known: true, ended: false })} />;
+  }
+  return (
+    <Signed.Provider value={session}>
+      <Frame session={session} leave={() => setWho({ known: true, ended: false })} />
+    </Signed.Provider>
+  );
+}
+
+function Frame({ session, leave }: { session: Session; leave: () => void }) {
+  const address = useAddress();
+  const pages = PAGES.filter(isFor(session.role));
+  const { page, title, Content } = pages.find((one) => one.page === address.page) ?? PAGES[0];
+  const heading = useRef<HTMLHeadingElement>(null);
+  const [error, setError] = useState<string>();
+  const isFirst = useRef(true);
+  useEffect(() => {
+    document.title = `${title} · Assent console`;
+    // Keyboards and screen readers go on from the new page's heading.
+    if (!isFirst.current) heading.current?.focus();
+    isFirst.current = false;
+  }, [title, address.id]);
+
+  return (
+    <>
+      <a class="button skip" href={`#${CONTENT}`} onClick={(event) => jump(event, heading.current)}>
+        Skip to the content
+      </a>
+      <header class="bar">
+        <div class="bar-inner row">
+          <strong>
+            <Mark />
+            Assent console
+          </strong>
+          <nav class="row" aria-label="Pages of the console">
+            {pages.map((one) => (
+              <a key={one.page} href={to(one.page)} aria-current={one.page === page ? 'page' : undefined}>
+                {one.title}
+              </a>
+            ))}
+          </nav>
+          <div class="who row">
+            <span>
+              {session.name} <span class="badge">{session.role}</span>
+            </span>
+            <button
+              type="button"
+              onClick={() => void signOut().then(leave, (failed: unknown) => setError(inWords(failed)))}
+            >
+              Sign out
+            </button>
+          </div>
+        </div>
+      </header>
+      <main class="page stack" id={CONTENT}>
+        <h1 tabIndex={-1} ref={heading}>
+          {title}
+        </h1>
+        {error !== undefined && <Alert>You are still signed in. {error}</Alert>}
+        <Content address={address} />
+        <p class="quiet small">Days begin, and times are, in the network’s time zone: {session.timezone}.</p>
+      </main>
+    </>
+  );
+}
+
+const CONTENT = 'content';
+
+/** Moves the focus without the link's own change of the address, which names the page. */
+function jump(event: MouseEvent, heading: HTMLElement | null): void {
+  event.preventDefault();
+  heading?.focus();
+}
+
+show(<Console />);
