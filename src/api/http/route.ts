@@ -247,7 +247,8 @@ async function readInput(
   if (method === 'get' || !hasBody(req)) return undefined;
   if (longBody) {
     requireType(req, Object.keys(longBody.types));
-    return void requireFit(req, longBody.limitBytes);
+    requireFit(req, longBody.limitBytes);
+    return undefined;
   }
   const bytes = await readBytes(req, BODY_LIMIT_BYTES, place);
   // Some proxies announce a body with every request.
