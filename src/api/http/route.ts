@@ -147,15 +147,7 @@ export function serve(
     const own = { ...deps, db: deps.db.on(requestId) };
     const prefersCsv = req.accepts(['json', 'csv']) === 'csv';
     // The body is long: the rest of the request is checked before.
-    const received =
-      longBody &&
-      (await longBody.receive({
-        type: requireType(req, Object.keys(longBody.types)),
-        bytes: bodyChunks(req, longBody.limitBytes, longBody.pace),
-        deps,
-        caller,
-        query,
-      }));
+    const received = await longBody?.receive({ ...opened(longBody, req), deps, caller, query });
     const indexes = () =>
       received?.indexes ??
       deps.db.keyring.blindIndexes('idempotency.body', canonicalJson(options.body ? input : null));
@@ -200,7 +192,7 @@ export function serve(
     const caller = await authenticate(req, res);
     req.caller = caller;
     const unknown = options.namesIdentifiers ? unknownBuckets(deps.config, caller) : [];
-    await meterCaller(deps, res, options.limit, caller, unknown);
+    await meterCaller({ config: deps.config, buckets: deps.buckets, unknown }, res, options.limit, caller);
     if (!options.roles.includes(caller.role)) {
       throw new Failure('forbidden', `A ${caller.role} may not call this endpoint`);
     }
@@ -255,6 +247,11 @@ async function readInput(
   if (bytes.length === 0) return undefined;
   requireType(req, [JSON_TYPE]);
   return parseJson(bytes);
+}
+
+/** @throws Failure as `requireType`; its bytes as `bodyChunks` */
+function opened({ types, limitBytes, pace }: NonNullable<Route['options']['longBody']>, req: Request) {
+  return { type: requireType(req, Object.keys(types)), bytes: bodyChunks(req, limitBytes, pace) };
 }
 
 /** The form of a JSON body that a role sends. */

@@ -15,7 +15,7 @@ import {
   type RefusalStatus,
 } from './frame';
 import { INTRODUCTION } from './introduction';
-import { TAGS, type Operation, type Success } from '../http/operation';
+import { TAGS, type Success } from '../http/operation';
 import { nameSchemas } from './names';
 import { publicPaths } from './public';
 import {
@@ -108,10 +108,7 @@ function describe(one: Route, schemas: Schemas): OpenApiOperation {
         ]),
       ),
       ...Object.fromEntries(
-        [...reasonsOf(one)].map(([status, reasons]) => [
-          status,
-          refusalOf(status, reasons, operation, options.idempotent, schemas),
-        ]),
+        [...reasonsOf(one)].map(([status, reasons]) => [status, refusalOf(status, reasons, one, schemas)]),
       ),
     },
   };
@@ -207,8 +204,7 @@ type Reason = [code: FailureCode, when: string];
 function refusalOf(
   status: RefusalStatus,
   reasons: readonly Reason[],
-  { refusals = {}, refusedWith = {} }: Operation,
-  idempotent: boolean | undefined,
+  { operation: { refusals = {}, refusedWith = {} }, options: { idempotent } }: Route,
   schemas: Schemas,
 ): OpenApiResponse {
   const more = status in refusedWith ? refusedWith[status as keyof typeof refusedWith] : undefined;
