@@ -65,10 +65,11 @@ const RULES = {
 const LAST = { page: LIST_REACH / 100, limit: 100 };
 const FIRST = { page: 1, limit: 20 };
 
+const textOf = (text: string) => ({ search: { text, currencies: ['NGN'] } });
 const searched =
   (party: Party, filter: TransactionSearch): Path =>
   (db) =>
-    searchTransactions(db, party, ['NGN'], filter, { place: undefined, most: 25 });
+    searchTransactions(db, party, filter, { place: undefined, most: 25 });
 
 export function paths(s: Subjects): Record<string, Path> {
   const bank: Party = { entityId: s.bank, role: 'bank' };
@@ -213,9 +214,9 @@ export function paths(s: Subjects): Record<string, Path> {
         { ...FIRST, sortBy: 'amount', sortOrder: 'desc' },
       ),
     'search of a merchant': searched(merchant, {}),
-    'search of a merchant, words that are nowhere': searched(merchant, { search: 'saffron' }),
+    'search of a merchant, words that are nowhere': searched(merchant, textOf('saffron')),
     'search of a merchant, settled in a month': searched(merchant, { settledFrom: s.lastMonth }),
-    'search of a bank, a name': searched(bank, { search: 'obi ada' }),
+    'search of a bank, a name': searched(bank, textOf('obi ada')),
     'search of a bank, declined in a month': searched(bank, { status: 'declined', closedFrom: s.lastMonth }),
     'history of a provider': history(provider),
     'history of a provider, last page': history(provider, {}, LAST),

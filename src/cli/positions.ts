@@ -92,9 +92,10 @@ interface Total {
 /** @throws OperatorError where there are too many */
 async function readAll(db: Database, of: NetworkDay) {
   progress.say('the entries of the day are read');
-  const { final, positions } = await readNetworkPositions(db, of, POSITIONS_MAX, (entries) =>
-    progress.say(`${entries} entries read`),
-  );
+  const { final, positions } = await readNetworkPositions(db, of, {
+    atMost: POSITIONS_MAX,
+    beat: (entries) => progress.say(`${entries} entries read`),
+  });
   if (positions === null) {
     throw new OperatorError(
       `there are more than ${POSITIONS_MAX} positions on ${of.date}: narrow it with --currency, or have each party ask for its own`,

@@ -60,14 +60,15 @@ async function handIn(db: Database, config: Config, file: string, given: Given):
     throw new OperatorError(`${file} cannot be read`, { cause });
   });
   const limit = linesLimit(config);
+  const { bank: bankId } = given;
   const bytes = readWith(file, size);
   try {
-    const arrived = await stageBankFile(db, limit, given.bank, 'application/octet-stream', bytes, given);
+    const type = 'application/octet-stream';
+    const arrived = await stageBankFile(db, limit, { ...given, bankId, type, bytes });
     const accepted = db.transaction(async (trx) => {
-      const { isNew, statementId } = await acceptBankFile(trx, given.bank, arrived, limit);
+      const { isNew, statementId } = await acceptBankFile(trx, bankId, arrived, limit);
       const after = { statementId, lines: arrived.lines };
-      if (isNew)
-        await recordAuditEvent(trx, by, { action: 'statement.handed_in', entityId: given.bank, after });
+      if (isNew) await recordAuditEvent(trx, by, { action: 'statement.handed_in', entityId: bankId, after });
       return statementId;
     });
     return await accepted.finally(() => discardPages(db, arrived.statementId));

@@ -246,9 +246,13 @@ describe('the positions of all parties', () => {
     await postThen(test.db, day.date, standing);
     await postThen(test.db, day.date, standing, 'JPY');
     const read: number[] = [];
-    const positions = await readNetworkPositions(test.db, day, 4, (entries) => read.push(entries), 1);
+    const positions = await readNetworkPositions(test.db, day, {
+      atMost: 4,
+      beat: (entries) => read.push(entries),
+      entriesAtOnce: 1,
+    });
     expect(read).toEqual([1, 2, 3]);
-    expect(positions).toEqual(await readNetworkPositions(test.db, day, 4));
+    expect(positions).toEqual(await readNetworkPositions(test.db, day, { atMost: 4 }));
     expect(
       positions.positions?.map(({ currency, owedToIt, owedByIt }) => [currency, owedToIt - owedByIt]),
     ).toEqual([
@@ -257,7 +261,7 @@ describe('the positions of all parties', () => {
       ['NGN', -2n],
       ['NGN', 2n],
     ]);
-    expect(await readNetworkPositions(test.db, day, 3)).toEqual({ final: true, positions: null });
+    expect(await readNetworkPositions(test.db, day, { atMost: 3 })).toEqual({ final: true, positions: null });
   });
 
   it('are as of one moment, also where an entry is posted while they are read', async () => {
@@ -268,9 +272,7 @@ describe('the positions of all parties', () => {
     const { positions } = await readNetworkPositions(
       test.db,
       { ...day, date },
-      4,
-      () => (posted ??= postThen(test.db, date, standing)),
-      1,
+      { atMost: 4, beat: () => (posted ??= postThen(test.db, date, standing)), entriesAtOnce: 1 },
     );
     await posted;
     expect(positions?.map(({ owedToIt }) => owedToIt)).toEqual([0n, 2n]);

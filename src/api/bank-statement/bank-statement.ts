@@ -1,4 +1,3 @@
-import type { Request } from 'express';
 import { DIFFERENCE_COLUMNS, readDifferences } from '../../database/bank-file/open-differences';
 import {
   acceptBankFile,
@@ -9,20 +8,17 @@ import {
 } from '../../database/bank-file/receive-bank-file';
 import { counted } from '../../domain/words/counted';
 import { formatAmount } from '../../domain/money';
-import type { Caller } from '../http/caller';
 import { BANK } from '../http/callers';
 import type { ApiDeps } from '../http/deps';
-import { bodyChunks, requireType } from '../http/body';
 import { Places } from '../http/places';
 import {
-  FORMATS,
   linesLimit,
   stageBankFile,
   type CoveredDays,
   type StatementType,
 } from '../../files/bank-file/intake';
 import type { Call, PathCall } from '../http/call';
-import { section, type Received, type Upload } from '../http/route';
+import { section, type Arriving, type LongBody, type Received } from '../http/route';
 import * as schema from './bank-statement-schema';
 
 /** A bank's statements: what it says that it booked, compared with what the network has. */
@@ -36,19 +32,19 @@ const PACE = { graceMs: 30_000, leastBytesPerS: 256 * 1024 };
  */
 const UPLOADS = { what: 'statements', all: 8, ofCaller: 2, retryAfterS: 10 };
 
-function bankFileUpload(): Upload<ArrivedBankFile, CoveredDays> {
+function bankFileBody(): LongBody<ArrivedBankFile, CoveredDays> {
   const uploads = new Places(UPLOADS);
 
-  async function receive(
-    req: Request,
-    deps: ApiDeps,
-    bank: Caller,
-    query: CoveredDays,
-  ): Promise<Received<ArrivedBankFile>> {
-    const type = requireType(req, Object.keys(FORMATS) as StatementType[]);
+  async function receive({
+    type,
+    bytes,
+    deps,
+    caller: bank,
+    query,
+  }: Arriving<CoveredDays>): Promise<Received<ArrivedBankFile>> {
     const limit = linesLimit(deps.config);
     const arrived = await uploads.hold(bank, () =>
-      stageBankFile(deps.db, limit, bank.entityId, type, bodyChunks(req, GIBIBYTE, PACE), query),
+      stageBankFile(deps.db, limit, { bankId: bank.entityId, type: type as StatementType, bytes, ...query }),
     );
     const { sha256, from, through } = arrived;
     const said = `${type} ${sha256.toString('hex')} ${JSON.stringify({ from, through })}`;
@@ -60,7 +56,7 @@ function bankFileUpload(): Upload<ArrivedBankFile, CoveredDays> {
     };
   }
 
-  return { types: schema.FILES, limitBytes: GIBIBYTE, receive };
+  return { types: schema.FILES, limitBytes: GIBIBYTE, pace: PACE, receive };
 }
 
 function sendStatement({ accept, body, caller, deps }: Call<ArrivedBankFile, CoveredDays>) {
@@ -122,7 +118,7 @@ export const bankStatementRoutes = () => [
     summary: 'Send what you have booked',
     description:
       'Compares what you have booked with what the network expects you to book: charges, refunds and reversals under the `bankTransactionId` that you gave, and the credit of a payment between customers under its reference. A line with that id, amount, currency and side is matched; nothing else is. A booking that none of your files has is missing once the files reach two business days past its settlement day. Each difference becomes a reconciliation exception, once however many statements tell of it; at most 1 000 of a file do, and at most 10 000 of yours are open: the rest is counted, and stands in the differences, which are kept up to 16 MiB of your files of a day. `direction` is the customer’s side: a charge is a `debit`, a refund a `credit`. In a camt.053 the id is `AcctSvcrRef`, the reference `EndToEndId`. A line that is malformed is counted and stops nothing. The file may have 1 GiB, and is read while it arrives, at 256 KiB a second or more. The same file again, with the same `from` and `through`, is the same statement. You may send 2 000 000 lines a day: a file that passes them is a 429 and leaves nothing.',
-    takes: { ...BANK, query: schema.statementQuery, upload: bankFileUpload(), idempotent: true },
+    takes: { ...BANK, query: schema.statementQuery, longBody: bankFileBody(), idempotent: true },
     answers: {
       202: { description: 'The statement of 5 lines is being matched', data: schema.sentStatement },
     },

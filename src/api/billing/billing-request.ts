@@ -203,8 +203,7 @@ export const billingRequestRoutes = (config: Config) => [
     takes: {
       ...BOTH,
       namesIdentifiers: true,
-      body: schema.billBody(config),
-      bodyOf: { bank: schema.customerBillBody(config) },
+      body: { merchant: schema.billBody(config), bank: schema.customerBillBody(config) },
       only: { paymentIDs: MERCHANT.roles, metadata: MERCHANT.roles, payee: BANK.roles },
       idempotent: true,
     },

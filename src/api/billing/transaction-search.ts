@@ -30,8 +30,8 @@ type SearchCall = BodyCall<typeof schema.searchBody>;
 const FILE_PAGE = 1_000;
 
 function searchOf(
-  { amountFrom, amountTo, ...filter }: Filter,
-  { NETWORK_TIMEZONE }: ApiDeps['config'],
+  { amountFrom, amountTo, search: text, ...filter }: Filter,
+  { NETWORK_TIMEZONE, ACCEPTED_CURRENCIES: currencies }: ApiDeps['config'],
 ): TransactionSearch {
   const begin = momentIn(NETWORK_TIMEZONE);
   const minor = (path: string, major: number | undefined) => {
@@ -52,6 +52,7 @@ function searchOf(
     closedTo: begin(filter.closedTo, 1),
     amountFrom: minor('amountFrom', amountFrom),
     amountTo: minor('amountTo', amountTo),
+    search: text === undefined ? undefined : { text, currencies },
   };
 }
 
@@ -59,7 +60,7 @@ async function search({ caller, body, prefersCsv, deps }: SearchCall) {
   const { format, cursor, limit, ...given } = body;
   const filter = searchOf(given, deps.config);
   const page = (place: Place | undefined, most: number) =>
-    searchTransactions(deps.db, caller, deps.config.ACCEPTED_CURRENCIES, filter, { place, most });
+    searchTransactions(deps.db, caller, filter, { place, most });
   if (format === 'csv' || (format === undefined && prefersCsv)) {
     return {
       fileName: 'payments.csv',
@@ -146,12 +147,7 @@ function lineOf(one: FoundTransaction, party: SearchCall['caller'], timeZone: st
 }
 
 async function showTotals({ caller, body, deps }: Call<Filter>) {
-  const { totals, more } = await totalTransactions(
-    deps.db,
-    caller,
-    deps.config.ACCEPTED_CURRENCIES,
-    searchOf(body, deps.config),
-  );
+  const { totals, more } = await totalTransactions(deps.db, caller, searchOf(body, deps.config));
   const count = totals.reduce((sum, one) => sum + one.count, 0);
   const moved = new Map<string, bigint>();
   for (const one of totals) moved.set(one.currency, (moved.get(one.currency) ?? 0n) + one.moved);

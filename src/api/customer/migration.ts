@@ -1,4 +1,3 @@
-import type { Request } from 'express';
 import {
   acceptStaged,
   discardStaged,
@@ -19,8 +18,7 @@ import type { Problem } from '../../domain/failures';
 import { beginningOf } from '../../domain/plain-text';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
-import { bodyChunks, requireJson } from '../http/body';
-import type { Caller } from '../http/caller';
+import { JSON_TYPE } from '../http/body';
 import { BANK } from '../http/callers';
 import type { ApiDeps } from '../http/deps';
 import type { Download } from '../http/download';
@@ -29,7 +27,7 @@ import { canonicalJson, checkJson } from '../http/json';
 import { JsonListReader } from '../http/json-list';
 import { Places } from '../http/places';
 import type { Call, PathCall } from '../http/call';
-import { section, type Received, type Receiver } from '../http/route';
+import { section, type Arriving, type LongBody, type Received } from '../http/route';
 import { check, invalidRequest } from '../http/validation';
 import * as schema from './customer-schema';
 import { BATCH_ENTRIES_MAX, onboardingBody, person, tooMany } from './customer-schema';
@@ -67,12 +65,15 @@ export type ArrivedBatch = { entries: BatchEntry[] } | { batchId: string; total:
  * Takes batches in as they arrive. Up to `SMALL_BATCH` entries stay in memory; with more, all are
  * staged page by page, and an upload costs the same memory however long it is.
  */
-export function batchReceiver(): Receiver<ArrivedBatch> {
+export function batchBody(): LongBody<ArrivedBatch, unknown> {
   const loads = new Places(LOADS);
   const held = new Places(HELD);
 
-  async function receive(req: Request, deps: ApiDeps, bank: Caller): Promise<Received<ArrivedBatch>> {
-    requireJson(req);
+  async function receive({
+    bytes: body,
+    deps,
+    caller: bank,
+  }: Arriving<unknown>): Promise<Received<ArrivedBatch>> {
     const list = new JsonListReader(ENTRY_MAX_BYTES);
     const canonical = deps.db.keyring.blindIndexesOfParts('idempotency.body');
     const batchId = newId('batch');
@@ -102,7 +103,7 @@ export function batchReceiver(): Receiver<ArrivedBatch> {
 
     try {
       canonical.add('{"customers":[');
-      for await (const chunk of bodyChunks(req, BODY_LIMIT_BYTES)) {
+      for await (const chunk of body) {
         bytesRead += chunk.length;
         if (!place && bytesRead > FEW.bytes) takePlace(held);
         for (const bytes of list.read(chunk)) {
@@ -128,7 +129,7 @@ export function batchReceiver(): Receiver<ArrivedBatch> {
     }
   }
 
-  return { schema: onboardingBody, limitBytes: BODY_LIMIT_BYTES, receive };
+  return { types: { [JSON_TYPE]: onboardingBody }, limitBytes: BODY_LIMIT_BYTES, receive };
 }
 
 const TOO_LARGE: BatchEntry = { reason: `has more than ${ENTRY_MAX_BYTES / 1024} KiB` };
@@ -244,7 +245,7 @@ export const migrationRoutes = () => [
     summary: 'Onboard customers',
     description:
       'Adds up to 10 000 of your customers to the network and gives each a `lookupID`. Each customer is decided on separately: one that is not valid, or a duplicate, is reported in `failures` and does not stop the others, so check `failures` and not only the status. Up to 500 customers are onboarded before the answer (201). A larger batch is accepted (202) and processed in the background; the webhook `migration.completed` reports its end.',
-    takes: { ...BANK, receiver: batchReceiver(), idempotent: true },
+    takes: { ...BANK, longBody: batchBody(), idempotent: true },
     answers: {
       201: { description: '1 of 2 customers onboarded', data: schema.smallBatch },
       202: {

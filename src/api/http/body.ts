@@ -22,7 +22,7 @@ const TICK_MS = 250;
 const MEDIA_TYPE_MAX = 100;
 
 /** The least bytes that arrive while a body is waited for, once `graceMs` are over. */
-interface Pace {
+export interface Pace {
   graceMs: number;
   leastBytesPerS: number;
 }
@@ -32,29 +32,30 @@ const PACE: Pace = { graceMs: SILENCE_MS, leastBytesPerS: 32 * 1024 };
 /** Credentials fit into one packet, which may be lost and sent again a few times. */
 const PACE_ANONYMOUS: Pace = { graceMs: 5_000, leastBytesPerS: 32 * 1024 };
 
-/** @throws Failure unsupported_media_type, and as `readBytes` and `parseJson` */
+export const JSON_TYPE = 'application/json';
+
+/** @throws Failure as `requireType`, `readBytes` and `parseJson` */
 export async function readJsonBody(req: Request, limitBytes: number, place?: BodyPlace): Promise<unknown> {
-  requireJson(req);
+  requireType(req, [JSON_TYPE]);
   return parseJson(await readBytes(req, limitBytes, place));
 }
 
-/** @throws Failure unsupported_media_type, or invalid_request where there is no body */
-export function requireJson(req: Request): void {
-  if (!hasBody(req)) throw bodyRequired('a JSON body');
-  if (isOfType(req, 'application/json', ['charset'])) return;
-  throw new Failure('unsupported_media_type', 'The body must be JSON: send Content-Type: application/json');
-}
-
 /**
- * The type that the body has of those that a file may have.
+ * The type that the body has of those that it may have.
  *
  * @throws Failure unsupported_media_type, or invalid_request where there is no body
  */
 export function requireType<Type extends string>(req: Request, types: readonly Type[]): Type {
-  if (!hasBody(req)) throw bodyRequired(`a body of ${types.join(' or ')}`);
-  const type = types.find((one) => isOfType(req, one, ['charset', 'header']));
+  const words = types.join(' or ');
+  if (!hasBody(req)) {
+    throw new Failure('invalid_request', `The request needs a body of ${words}`, {
+      problems: [{ path: 'body', message: 'is required' }],
+    });
+  }
+  const type = types.find((one) => isOfType(req, one));
   if (type !== undefined) return type;
-  throw new Failure('unsupported_media_type', `The body must be ${types.join(' or ')}, in UTF-8`);
+  const message = `The body must be ${words}, in UTF-8: send Content-Type: ${words}`;
+  throw new Failure('unsupported_media_type', message);
 }
 
 export function hasBody(req: IncomingMessage): boolean {
@@ -66,21 +67,16 @@ export function requireFit(req: Request, limitBytes: number): void {
   if (Number(req.headers['content-length'] ?? 0) > limitBytes) throw tooLarge(limitBytes);
 }
 
-function bodyRequired(what: string): Failure {
-  return new Failure('invalid_request', `The request needs ${what}`, {
-    problems: [{ path: 'body', message: 'is required' }],
-  });
-}
-
-/** @param parameters that the type may have; a character set must be UTF-8 */
-function isOfType(req: Request, wanted: string, parameters: readonly string[]): boolean {
+/** A character set must be UTF-8; a table says whether it has a header. */
+function isOfType(req: Request, wanted: string): boolean {
   const given = req.headers['content-type'] ?? '';
   if (given.length > MEDIA_TYPE_MAX) return false;
   try {
     const { essence, params } = new MIMEType(given);
-    const charset = params.get('charset') ?? 'utf-8';
-    const areKnown = [...params.keys()].every((name) => parameters.includes(name));
-    return essence === wanted && areKnown && charset.toLowerCase() === 'utf-8';
+    const areKnown = [...params.keys()].every(
+      (name) => name === 'charset' || (name === 'header' && wanted !== JSON_TYPE),
+    );
+    return essence === wanted && areKnown && /^utf-8$/i.test(params.get('charset') ?? 'utf-8');
   } catch {
     return false;
   }
@@ -108,7 +104,7 @@ export async function readBytes(req: Request, limitBytes: number, place?: BodyPl
 export async function* bodyChunks(
   req: Request,
   limitBytes: number,
-  pace = req.caller ? PACE : PACE_ANONYMOUS,
+  pace: Pace | undefined = req.caller ? PACE : PACE_ANONYMOUS,
 ): AsyncGenerator<Buffer, void, void> {
   requireFit(req, limitBytes);
   const { bytes, release } = decoded(req);

@@ -60,6 +60,14 @@ interface Metering {
   buckets: TokenBuckets;
 }
 
+/** A bucket, in the header fields and in the words of a refusal. */
+interface Metered {
+  name: string;
+  rate: BucketRate;
+  /** Left out, requests. */
+  what?: string;
+}
+
 /**
  * Takes a token from a bucket, and says in the response how much is left.
  *
@@ -72,23 +80,22 @@ export async function meter(
   of: string,
 ): Promise<void> {
   const rate = config[SETTINGS[bucket]];
-  admit(res, bucket, rate, await buckets.take({ key: `${bucket}:${of}`, rate }));
+  admit(res, { name: bucket, rate }, await buckets.take({ key: `${bucket}:${of}`, rate }));
 }
 
 /**
  * Takes a token from a bucket of the caller, and one from its owner's. A refused caller takes none
  * from its owner's other callers.
  *
- * @param unknown buckets of unknown identifiers, none of which may be empty; looked at in the same
+ * @param metering.unknown buckets of unknown identifiers, none of which may be empty; looked at in the same
  *   statement
  * @throws Failure rate_limited
  */
 export async function meterCaller(
-  { config, buckets }: Metering,
+  { config, buckets, unknown = [] }: Metering & { unknown?: SharedBucket[] },
   res: Response,
   bucket: Bucket,
   caller: Caller,
-  unknown: SharedBucket[] = [],
 ): Promise<void> {
   const rate = config[SETTINGS[bucket]];
   const [also] = ownerBucket(bucket, rate, caller);
@@ -96,13 +103,16 @@ export async function meterCaller(
     buckets.take({ key: `${bucket}:${caller.entityId}`, rate, ...(also && { also }) }),
     ...unknown.map((one) => buckets.take({ ...one, readOnly: true })),
   ]);
-  admit(res, bucket, rate, state);
+  admit(res, { name: bucket, rate }, state);
   if (also && state.also?.admitted === false) {
-    admit(res, 'owner', also.rate, state.also, 'requests of your provider and its merchants');
+    const what = 'requests of your provider and its merchants';
+    admit(res, { name: 'owner', rate: also.rate, what }, state.also);
   }
   for (const [i, one] of unknown.entries()) {
     const of = unknownStates[i];
-    if (of?.admitted === false) admit(res, 'unknown', one.rate, of, 'unknown identifiers');
+    if (of?.admitted === false) {
+      admit(res, { name: 'unknown', rate: one.rate, what: 'unknown identifiers' }, of);
+    }
   }
 }
 
@@ -122,11 +132,11 @@ export async function meterItems(
   if (count === 0) return;
   const rate = config.RATE_LIMIT_ITEMS;
   const state = await buckets.take({ key: `items:${ownerOf(caller)}`, rate, count });
-  if (!state.admitted) admit(res, 'items', rate, state, 'identifiers');
+  if (!state.admitted) admit(res, { name: 'items', rate, what: 'identifiers' }, state);
 }
 
 /** @throws Failure rate_limited */
-function admit(res: Response, name: string, rate: BucketRate, state: BucketState, what?: string): void {
+function admit(res: Response, { name, rate, what }: Metered, state: BucketState): void {
   showRateLimit(res, name, rate, state);
   if (!state.admitted) throw tooManyRequests(rate, state.retryAfterS, what);
 }

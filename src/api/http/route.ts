@@ -8,12 +8,14 @@ import { replyOf, type Answer, type Reply } from './answer';
 import type { Authenticate } from './authentication';
 import {
   BODY_LIMIT_BYTES,
+  bodyChunks,
   hasBody,
+  JSON_TYPE,
   readBytes,
   readJsonBody,
   requireFit,
-  requireJson,
   requireType,
+  type Pace,
 } from './body';
 import type { Accepted, Call } from './call';
 import type { Caller } from './caller';
@@ -34,10 +36,13 @@ interface RouteOptions<Body, Query, Params> {
   roles: readonly Role[];
   /** The bucket of the caller that pays for the request. */
   limit: Bucket;
-  /** Without it the request has no body, or an empty object. */
-  body?: z.ZodType<Body>;
-  /** In place of `body`, for some roles. */
-  bodyOf?: Partial<Record<Role, z.ZodType<Body>>>;
+  /**
+   * A JSON body, whole in memory, which may have another form for each role. Without it the request
+   * has no body, or an empty object.
+   */
+  body?: z.ZodType<Body> | Partial<Record<Role, z.ZodType<Body>>>;
+  /** In place of `body`: a body that is read as it arrives. */
+  longBody?: LongBody<Body, Query>;
   /** Fields, and parameters as `query.format`, that are for these roles alone. */
   only?: Record<string, readonly Role[]>;
   /** Without it the request has no parameters. */
@@ -46,24 +51,24 @@ interface RouteOptions<Body, Query, Params> {
   /** Callers may guess the identifiers that they name, which `unknown-identifier.ts` bounds. */
   namesIdentifiers?: boolean;
   idempotent?: boolean;
-  /** Reads a JSON body as it arrives, in place of `body`, which is whole in memory. */
-  receiver?: Receiver<Body>;
-  /** Reads a file as it arrives, in place of a JSON body. */
-  upload?: Upload<Body, Query>;
 }
 
-export interface Receiver<Body> {
-  /** The form of the body, for the document. */
-  schema: z.ZodType;
+export interface LongBody<Body, Query> {
+  /** By media type the form of a JSON body, or what is said of a file: for the document. */
+  types: Record<string, z.ZodType | { description: string; example: string }>;
   limitBytes: number;
-  receive(req: Request, deps: ApiDeps, caller: Caller): Promise<Received<Body>>;
+  /** Left out, that of ordinary bodies. */
+  pace?: Pace;
+  receive(arriving: Arriving<Query>): Promise<Received<Body>>;
 }
 
-export interface Upload<Body, Query> {
-  /** The types of the files that it takes, for the document. */
-  types: Record<string, { description: string; example: string }>;
-  limitBytes: number;
-  receive(req: Request, deps: ApiDeps, caller: Caller, query: Query): Promise<Received<Body>>;
+export interface Arriving<Query> {
+  /** Its media type. */
+  type: string;
+  bytes: AsyncIterable<Buffer>;
+  deps: ApiDeps;
+  caller: Caller;
+  query: Query;
 }
 
 /** A body, with the blind indexes of its canonical form, which tell a repeat of the request. */
@@ -128,6 +133,7 @@ export function serve(
   one: Route,
 ): RequestHandler {
   const { options } = one;
+  const { longBody } = options;
   // An answer of an operation with several statuses says which.
   const status = Number(Object.keys(one.operation.answers)[0]);
 
@@ -141,7 +147,7 @@ export function serve(
     const own = { ...deps, db: deps.db.on(requestId) };
     const prefersCsv = req.accepts(['json', 'csv']) === 'csv';
     // The body is long: the rest of the request is checked before.
-    const received = await (options.receiver ?? options.upload)?.receive(req, deps, caller, query);
+    const received = await longBody?.receive({ ...opened(longBody, req), deps, caller, query });
     const indexes = () =>
       received?.indexes ??
       deps.db.keyring.blindIndexes('idempotency.body', canonicalJson(options.body ? input : null));
@@ -186,7 +192,7 @@ export function serve(
     const caller = await authenticate(req, res);
     req.caller = caller;
     const unknown = options.namesIdentifiers ? unknownBuckets(deps.config, caller) : [];
-    await meterCaller(deps, res, options.limit, caller, unknown);
+    await meterCaller({ config: deps.config, buckets: deps.buckets, unknown }, res, options.limit, caller);
     if (!options.roles.includes(caller.role)) {
       throw new Failure('forbidden', `A ${caller.role} may not call this endpoint`);
     }
@@ -224,24 +230,33 @@ async function* inPlaces(
 
 /** The JSON body that the route takes, or that comes unasked; only the headers of a long one. */
 async function readInput(
-  { method, options: { body, receiver, upload } }: Route,
+  { method, options: { body, longBody } }: Route,
   req: Request,
   place: BodyPlace,
 ): Promise<unknown> {
   if (body) return readJsonBody(req, BODY_LIMIT_BYTES, place);
-  const long = receiver ?? upload;
-  if (long && hasBody(req)) {
-    if (upload) requireType(req, Object.keys(upload.types));
-    else requireJson(req);
-    requireFit(req, long.limitBytes);
-  }
   // The body of a GET has no meaning in HTTP.
-  if (method === 'get' || long || !hasBody(req)) return undefined;
+  if (method === 'get' || !hasBody(req)) return undefined;
+  if (longBody) {
+    requireType(req, Object.keys(longBody.types));
+    requireFit(req, longBody.limitBytes);
+    return undefined;
+  }
   const bytes = await readBytes(req, BODY_LIMIT_BYTES, place);
   // Some proxies announce a body with every request.
   if (bytes.length === 0) return undefined;
-  requireJson(req);
+  requireType(req, [JSON_TYPE]);
   return parseJson(bytes);
+}
+
+/** @throws Failure as `requireType`; its bytes as `bodyChunks` */
+function opened({ types, limitBytes, pace }: NonNullable<Route['options']['longBody']>, req: Request) {
+  return { type: requireType(req, Object.keys(types)), bytes: bodyChunks(req, limitBytes, pace) };
+}
+
+/** The form of a JSON body that a role sends. */
+export function bodyFor({ body }: Pick<Route['options'], 'body'>, role: Role): z.ZodType | undefined {
+  return body instanceof z.ZodType ? body : body?.[role];
 }
 
 const NO_PARAMETERS: z.ZodType = z.strictObject({});
@@ -259,7 +274,7 @@ function checkAll(
   input: unknown,
   url: string,
 ): { body: unknown; query: unknown } {
-  const body = check(options.bodyOf?.[role] ?? options.body ?? NO_FIELDS, input, '');
+  const body = check(bodyFor(options, role) ?? NO_FIELDS, input, '');
   const parameters = readQuery(url);
   const query = parameters.problems
     ? parameters

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ROLES } from '../../domain/entity';
 import { FAILURES, type FailureCode } from '../../domain/failures';
-import { BODY_LIMIT_BYTES } from '../http/body';
+import { BODY_LIMIT_BYTES, JSON_TYPE } from '../http/body';
 import type { Route } from '../http/route';
 import {
   answerSchema,
@@ -15,7 +15,7 @@ import {
   type RefusalStatus,
 } from './frame';
 import { INTRODUCTION } from './introduction';
-import { TAGS, type Operation, type Success } from '../http/operation';
+import { TAGS, type Success } from '../http/operation';
 import { nameSchemas } from './names';
 import { publicPaths } from './public';
 import {
@@ -82,7 +82,7 @@ export function openApiDocument(routes: readonly Route[]): OpenApiDocument {
 function describe(one: Route, schemas: Schemas): OpenApiOperation {
   const { options, operation } = one;
   const { id, tag, summary, description, answers } = operation;
-  const body = bodyOf(options);
+  const content = contentOf(options, schemas);
   const roles = options.roles.length === ROLES.length ? 'all roles' : options.roles.join(', ');
   return {
     operationId: id,
@@ -99,13 +99,7 @@ function describe(one: Route, schemas: Schemas): OpenApiOperation {
       parameterRef('RequestId'),
       parameterRef('Traceparent'),
     ],
-    ...(body && {
-      requestBody: {
-        required: true,
-        content: { 'application/json': schemas.media(body, 'input') },
-      },
-    }),
-    ...(options.upload && { requestBody: { required: true, content: filesOf(options.upload) } }),
+    ...(content && { requestBody: { required: true, content } }),
     responses: {
       ...Object.fromEntries(
         Object.entries(answers).map(([status, answer]) => [
@@ -114,10 +108,7 @@ function describe(one: Route, schemas: Schemas): OpenApiOperation {
         ]),
       ),
       ...Object.fromEntries(
-        [...reasonsOf(one)].map(([status, reasons]) => [
-          status,
-          refusalOf(status, reasons, operation, options.idempotent, schemas),
-        ]),
+        [...reasonsOf(one)].map(([status, reasons]) => [status, refusalOf(status, reasons, one, schemas)]),
       ),
     },
   };
@@ -137,27 +128,32 @@ function parametersOf(where: 'path' | 'query', schema: z.ZodType, schemas: Schem
   }));
 }
 
-/**
- * The request's body; if roles send different ones, either of them, with the roles that send it.
- */
-function bodyOf({ receiver, body, bodyOf: others = {}, roles }: Route['options']): z.ZodType | undefined {
-  const own = receiver?.schema ?? body;
-  const special = Object.entries(others);
-  if (!own || special.length === 0) return own;
-  const rest = roles.filter((role) => others[role] === undefined);
-  return z.union([
-    own.meta({ [ROLES_KEY]: rest, title: `by ${rest.join(' ')}` }),
-    ...special.map(([role, schema]) => schema.meta({ [ROLES_KEY]: [role], title: `by ${role}` })),
-  ]);
+/** The request's body by media type, if it has any. */
+function contentOf(options: Route['options'], schemas: Schemas) {
+  const forms = options.longBody?.types ?? jsonForm(options);
+  return (
+    forms &&
+    Object.fromEntries(
+      Object.entries(forms).map(([type, form]) => [
+        type,
+        form instanceof z.ZodType ? schemas.media(form, 'input') : fileOf(type, form),
+      ]),
+    )
+  );
 }
 
-function filesOf({ types }: NonNullable<Route['options']['upload']>) {
-  return Object.fromEntries(
-    Object.entries(types).map(([type, { description, example }]) => {
-      const format = type === 'application/octet-stream' ? { format: 'binary' } : {};
-      return [type, { schema: { type: 'string', ...format, description }, example }];
-    }),
+/** If roles send different ones, either of them, with the role that sends it. */
+function jsonForm({ body }: Route['options']): Record<string, z.ZodType> | undefined {
+  if (!body || body instanceof z.ZodType) return body && { [JSON_TYPE]: body };
+  const forms = Object.entries(body).map(([role, form]) =>
+    form.meta({ [ROLES_KEY]: [role], title: `by ${role}` }),
   );
+  return { [JSON_TYPE]: z.union(forms) };
+}
+
+function fileOf(type: string, { description, example }: { description: string; example: string }) {
+  const format = type === 'application/octet-stream' ? { format: 'binary' } : {};
+  return { schema: { type: 'string', ...format, description }, example };
 }
 
 /** For tools: the roles that an operation, or one form of its body, is for. */
@@ -166,10 +162,7 @@ const ROLES_KEY = 'x-roles';
 const NAMES_IDENTIFIERS =
   ' Identifiers that name nothing are counted (`unknown`): after too many of them, every call that names any is a 429 for a while.';
 
-const typesOf = (upload: Route['options']['upload']) =>
-  Object.keys(upload?.types ?? { 'application/json': true })
-    .map((type) => `\`${type}\``)
-    .join(' or ');
+const wordsOf = (types: string[]) => types.map((type) => `\`${type}\``).join(' or ');
 
 const METERED = ['RateLimit-Policy', 'RateLimit'];
 
@@ -211,8 +204,7 @@ type Reason = [code: FailureCode, when: string];
 function refusalOf(
   status: RefusalStatus,
   reasons: readonly Reason[],
-  { refusals = {}, refusedWith = {} }: Operation,
-  idempotent: boolean | undefined,
+  { operation: { refusals = {}, refusedWith = {} }, options: { idempotent } }: Route,
   schemas: Schemas,
 ): OpenApiResponse {
   const more = status in refusedWith ? refusedWith[status as keyof typeof refusedWith] : undefined;
@@ -233,11 +225,10 @@ function refusalOf(
 
 /** The operation's refusals by status: those that follow from its row, and those of its own. */
 function reasonsOf({ method, options, operation: { refusals = {} } }: Route): Map<RefusalStatus, Reason[]> {
-  const { roles, params, idempotent, namesIdentifiers, upload } = options;
-  const body = upload ?? bodyOf(options);
+  const { roles, params, idempotent, namesIdentifiers, body, longBody } = options;
   // A body that comes unasked is read, too.
   const reads = method !== 'get';
-  const limitBytes = (upload ?? options.receiver)?.limitBytes ?? BODY_LIMIT_BYTES;
+  const { limitBytes, types } = longBody ?? { limitBytes: BODY_LIMIT_BYTES, types: { [JSON_TYPE]: true } };
   const given: [FailureCode, string | undefined | false][] = [
     ['invalid_request', 'The request is not valid; `errors` lists every problem'],
     ['unauthenticated', 'The access token is missing, invalid or expired'],
@@ -250,8 +241,11 @@ function reasonsOf({ method, options, operation: { refusals = {} } }: Route): Ma
       idempotent && 'An earlier request with this `Idempotency-Key` is still being processed',
     ],
     ['body_too_large', reads && `The body is larger than ${limitBytes / 1024} KiB`],
-    ['unsupported_media_type', reads && `The body is not ${typesOf(upload)} in UTF-8`],
-    ['idempotency_key_reused', idempotent && body && 'The `Idempotency-Key` was used with another body'],
+    ['unsupported_media_type', reads && `The body is not ${wordsOf(Object.keys(types))} in UTF-8`],
+    [
+      'idempotency_key_reused',
+      idempotent && (body ?? longBody) && 'The `Idempotency-Key` was used with another body',
+    ],
     ['rate_limited', 'Too many requests, or too much under way; try again after `Retry-After`'],
     ['rate_limited', namesIdentifiers && 'Too many unknown identifiers; try again after `Retry-After`'],
     ['headers_too_large', 'Request line and headers are too long or too many'],

@@ -1,41 +1,16 @@
 import { Failure } from '../../domain/failures';
 import type { BillingRequestStatus, RefundStatus, TransactionType } from '../../domain/lifecycle';
-import { ID_PREFIX, isId } from '../../domain/identifier/ids';
+import { isId } from '../../domain/identifier/ids';
 import type { Metadata } from '../../domain/metadata';
 import type { ExceptionKind } from '../../domain/books/reconciliation-exception';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
 import type { AuditEvent } from '../record/event';
-import {
-  allOf,
-  beyondReach,
-  countUpTo,
-  LIST_REACH,
-  listPage,
-  literal,
-  type Listed,
-  type Page,
-} from '../query/list-page';
-import { SIDES, type Party } from '../query/party';
+import { beyondReach, countUpTo, LIST_REACH, listPage, type Listed, type Page } from '../query/list-page';
+import type { Party } from '../query/party';
+import { bound, partsOf, rowsOf, type TransactionFilter } from './transaction-filter';
 
 /** The history of money: every charge is a transaction from its acceptance on. */
-
-export interface TransactionFilter {
-  from?: Date | undefined;
-  to?: Date | undefined;
-  settledFrom?: Date | undefined;
-  settledTo?: Date | undefined;
-  status?: string | undefined;
-  type?: string | undefined;
-  customerId?: string | undefined;
-  merchantId?: string | undefined;
-  reference?: string | undefined;
-  transactionId?: string | undefined;
-  /** The payer's bank's id; the payee's bank can search only by the id of a debit. */
-  bankTransactionId?: string | undefined;
-  /** A pair of a merchant's metadata, the value as text. */
-  metadata?: { name: string; value: string } | undefined;
-}
 
 export const TRANSACTION_SORTS = {
   createdAt: { by: 'created_at', indexed: true },
@@ -79,36 +54,20 @@ export const RECORD_COLUMNS = `transaction_id, reference, type, status, amount, 
   metadata`;
 
 /**
- * SQL: the party's transactions that match the filter. Each side is a query of its own with its
+ * SQL: the party's transactions that match the filter. Each part is a query of its own with its
  * own order and limit, so that each reads its own index from the beginning, and stops.
  *
  * @param more conditions, order and limit
  */
-function matching({ role }: Party, filter: TransactionFilter, more = ''): string {
-  const customers = role === 'bank' ? ['customer_id', 'payee_customer_id'] : ['customer_id'];
-  const conditions = [
-    filter.from !== undefined && 'created_at >= :from',
-    filter.to !== undefined && 'created_at < :to',
-    filter.status !== undefined && `status = ${literal(filter.status)}`,
-    filter.type !== undefined && `type = ${literal(filter.type)}`,
-    filter.customerId !== undefined && `(${customers.map((one) => `${one} = :customerId`).join(' OR ')})`,
-    filter.merchantId !== undefined && 'merchant_id = :merchantId',
-    filter.reference !== undefined && 'reference = :reference',
-    filter.transactionId !== undefined &&
-      `id = ANY(ARRAY(${OF_TRANSACTION})) AND transaction_id = :transactionId`,
-    filter.bankTransactionId !== undefined && NAMED_BY_BANK,
-    filter.metadata !== undefined && HAS_PAIR,
-    filter.settledFrom !== undefined && 'settled_at >= :settledFrom',
-    filter.settledTo !== undefined && 'settled_at < :settledTo',
-  ];
-  const sides = SIDES[role].map((side) => {
-    const found = `SELECT * FROM transactions WHERE ${allOf(side, ...conditions)}`;
+function matching(party: Party, filter: TransactionFilter, more = ''): string {
+  const parts = partsOf(party, filter).map((part) => {
+    const found = rowsOf(part, '*', ...part.looked);
     // The filter's index is in another order, so no more rows are taken than can be sorted.
     return outOfOrder(filter)
       ? `(SELECT * FROM (${found} LIMIT ${LIST_REACH + 1}) AS found WHERE true ${more})`
       : `(${found} ${more})`;
   });
-  return `(${sides.join(' UNION ALL ')}) AS own`;
+  return `(${parts.join(' UNION ALL ')}) AS own`;
 }
 
 const bySettlement = ({ settledFrom, settledTo }: TransactionFilter) =>
@@ -116,35 +75,6 @@ const bySettlement = ({ settledFrom, settledTo }: TransactionFilter) =>
 
 /** Whether the filter's index is in another order than the list. */
 const outOfOrder = (filter: TransactionFilter) => bySettlement(filter) || filter.metadata !== undefined;
-
-/** The index has only hashes, so the pair itself is compared as well. */
-const HAS_PAIR = `metadata ->> :name = :value AND metadata <> '{}'
-  AND metadata_hashes(coalesce(provider_id, merchant_id), metadata) @> metadata_hashes(
-    (SELECT coalesce(provider_id, id) FROM entities WHERE id = :entityId), jsonb_build_object(:name::text, :value::text))`;
-
-const bound = ({ entityId }: Party, { metadata, ...filter }: TransactionFilter) => ({
-  ...filter,
-  ...metadata,
-  entityId,
-});
-
-/** The charge shares the suffix of its transaction's id. */
-const OF_TRANSACTION = `
-  SELECT '${ID_PREFIX.billingRequest}_' || substr(:transactionId, 5) UNION ALL SELECT :transactionId
-  UNION ALL SELECT id FROM refunds WHERE transaction_id = :transactionId`;
-
-/** The resources that own a bank's id, by an index, however many banks there are. */
-const OWNED_BY_NAME = `
-  WITH named AS (
-    SELECT t.resource_id AS id FROM entities bank
-      JOIN bank_transactions t ON t.bank_id = bank.id AND t.bank_transaction_id = :bankTransactionId
-    WHERE bank.type = 'bank')
-  SELECT id FROM named UNION ALL SELECT transaction_id FROM reversals JOIN named ON exception_id = named.id
-  UNION ALL SELECT return_transaction_id FROM refunds JOIN named ON returned_by = named.id`;
-
-/** SQL: it goes by a bank's id. The payee's bank knows that of a debit alone. */
-export const NAMED_BY_BANK = `id = ANY(ARRAY(${OWNED_BY_NAME})) AND bank_transaction_id = :bankTransactionId
-  AND (bank_id = :entityId OR type = 'charge')`;
 
 const sortOf = (filter: TransactionFilter, sortBy: keyof typeof TRANSACTION_SORTS) => ({
   by: TRANSACTION_SORTS[sortBy].by,
@@ -278,7 +208,7 @@ export async function readTransaction(
     SELECT ${raw(RECORD_COLUMNS)}, id, ${raw(namesFor(party), { entityId: party.entityId })},
       (SELECT approval_required FROM billing_requests b
       WHERE b.id = own.id AND b.status = 'pending') IS TRUE AS approval_required
-    FROM ${raw(matching(party, filter), { ...filter, entityId: party.entityId })}`;
+    FROM ${raw(matching(party, filter), bound(party, filter))}`;
   if (!found) throw new Failure('not_found', 'There is no transaction with this reference.');
   const { id, ...transaction } = found;
   // A bank's own words are kept in the row, not in the events.

@@ -86,6 +86,14 @@ export interface NetworkDay {
   currency: string | null;
 }
 
+interface Reach {
+  /** Positions in memory: some 700 bytes each. */
+  atMost: number;
+  /** Called with the number of entries read so far. */
+  beat?: (entries: number) => void;
+  entriesAtOnce?: number;
+}
+
 /** Entries whose positions one statement adds up: half a second of Postgres, or less. */
 const ENTRIES_AT_ONCE = 10_000;
 
@@ -95,16 +103,12 @@ const OF_THE_NEXT = `e.settlement_day = :date AND e.id > :after::bigint AND e.id
 /**
  * The positions of every party, the network included, in one snapshot.
  *
- * @param atMost positions in memory: some 700 bytes each
- * @param beat called with the number of entries read so far
  * @returns positions by currency, party and counterparty; null where there are more than `atMost`
  */
 export async function readNetworkPositions(
   db: Database,
   { date, currency }: NetworkDay,
-  atMost: number,
-  beat: (entries: number) => void = () => undefined,
-  entriesAtOnce = ENTRIES_AT_ONCE,
+  { atMost, beat = () => undefined, entriesAtOnce = ENTRIES_AT_ONCE }: Reach,
 ) {
   return readInOneSnapshot(db, date, null, async (trx, { final }) => {
     const sums = new Map<string, NetworkPosition>();

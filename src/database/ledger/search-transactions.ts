@@ -1,19 +1,22 @@
-import { KINDS_OF_REASON, type KindOfReason } from '../../domain/charge';
 import { invalidRequest } from '../../domain/failures';
 import { parseDecimalAmount } from '../../domain/money';
 import { customersNamed } from '../customer/list-customers';
 import { merchantsNamed } from '../entity/list-merchants';
 import type { Executor } from '../pool/connection';
 import { customPlan, raw } from '../pool/statement';
-import { allOf, literal } from '../query/list-page';
-import { OWN, SIDES, type Party } from '../query/party';
+import { allOf } from '../query/list-page';
+import { OWN, type Party } from '../query/party';
+import { namesFor, RECORD_COLUMNS, type Names, type TransactionRecord } from './list-transactions';
 import {
+  bound,
+  movedBy,
   NAMED_BY_BANK,
-  namesFor,
-  RECORD_COLUMNS,
-  type Names,
-  type TransactionRecord,
-} from './list-transactions';
+  partsOf,
+  rowsOf,
+  type Part,
+  type Reading,
+  type TransactionFilter,
+} from './transaction-filter';
 
 /**
  * Payments by any filter and text, page after page to the end of a long history. No index is for
@@ -21,26 +24,15 @@ import {
  * among rows that are read in order of time, a bounded number for a page.
  */
 
-export interface TransactionSearch {
-  from?: Date | undefined;
-  to?: Date | undefined;
-  settledFrom?: Date | undefined;
-  settledTo?: Date | undefined;
-  closedFrom?: Date | undefined;
-  closedTo?: Date | undefined;
-  status?: string | undefined;
-  type?: string | undefined;
-  reason?: KindOfReason | undefined;
-  currency?: string | undefined;
-  amountFrom?: bigint | undefined;
-  amountTo?: bigint | undefined;
-  merchantId?: string | undefined;
-  customerId?: string | undefined;
-  scheduleId?: string | undefined;
-  /** A bank's choice: only payments by its customers, or only those to them. */
-  side?: 'payer' | 'payee' | undefined;
+export interface TransactionSearch extends TransactionFilter {
+  search?: SearchedText | undefined;
+}
+
+interface SearchedText {
   /** A beginning of a reference, a part of a description, an amount, a name, a metadata value. */
-  search?: string | undefined;
+  text: string;
+  /** That an amount may be in. */
+  currencies: readonly string[];
 }
 
 /**
@@ -69,15 +61,6 @@ const REFERENCE_MIN = 3;
 /** A page ends early if its rows have more bytes of metadata. */
 const PAGE_BYTES = 1_000_000;
 
-/** A part of the search that one index answers in order of `by`. */
-interface Part {
-  by: 'created_at' | 'settled_at' | 'closed_at';
-  where: (string | false)[];
-  /** Conditions that have no index. */
-  looked: (string | false)[];
-  sign: string;
-}
-
 type Bindings = Record<string, unknown>;
 
 /** Readings of a text. */
@@ -93,8 +76,7 @@ export interface Text {
 export async function textOf(
   db: Executor,
   party: Party,
-  currencies: string[],
-  search: string,
+  { text: search, currencies }: SearchedText,
 ): Promise<Text> {
   const { entityId, role } = party;
   const upper = search.toUpperCase();
@@ -156,104 +138,7 @@ async function paymentsNoting(db: Executor, { entityId, role }: Party, search: s
   return found.length > NAMED_MAX ? [] : found.map(({ id }) => id);
 }
 
-export type Reading = Pick<Part, 'where' | 'looked'>;
-export const WITHOUT_TEXT: Reading[] = [{ where: [], looked: [] }];
-
 export const either = (conditions: string[]) => `(${conditions.map((one) => `(${one})`).join(' OR ')})`;
-
-export function partsOf({ role }: Party, filter: TransactionSearch, readings: Reading[]): Part[] {
-  const { reason, status, type } = filter;
-  const where = [
-    type !== undefined && `type = ${literal(type)}`,
-    filter.merchantId !== undefined && 'merchant_id = :merchantId',
-    filter.customerId !== undefined &&
-      (role === 'bank'
-        ? '(customer_id = :customerId OR payee_customer_id = :customerId)'
-        : 'customer_id = :customerId'),
-    filter.scheduleId !== undefined &&
-      'billing_request_id = ANY(ARRAY(SELECT id FROM billing_requests WHERE schedule_id = :scheduleId))',
-  ];
-  const looked = [
-    filter.currency !== undefined && 'currency = :currency',
-    filter.amountFrom !== undefined && 'amount >= :amountFrom::bigint',
-    filter.amountTo !== undefined && 'amount <= :amountTo::bigint',
-    reason !== undefined &&
-      (reason === 'other'
-        ? `(decline_reason = 'other' OR NOT decline_reason = ANY(:reasons::text[]))`
-        : 'decline_reason = :reason'),
-  ];
-  return sidesOf(role, filter.side).flatMap(({ side, sign }) =>
-    timesOf({ ...filter, status: status ?? (reason && 'declined') }).flatMap(({ by, where: when }) =>
-      readings.map((one) => ({
-        by,
-        where: [side, ...where, ...when, ...one.where],
-        looked: [...looked, ...one.looked],
-        sign,
-      })),
-    ),
-  );
-}
-
-const BILLERS_SIGN = `CASE WHEN type IN ('charge', 'refund_return') THEN 1 ELSE -1 END`;
-const PAYERS_SIGN = `CASE WHEN payee_bank_id = bank_id THEN 0 WHEN type IN ('charge', 'refund_return') THEN -1 ELSE 1 END`;
-/** The network's own part of a reversal goes to no bank: it had let the bank off before. */
-const TO_NETWORK = `CASE type WHEN 'reversal' THEN coalesce((
-  SELECT p.amount FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id AND p.account = 'disputed'
-  WHERE e.resource_id = transactions.id AND e.kind = 'reversal' AND p.party_id = :entityId), 0) ELSE 0 END`;
-export const movedBy = (sign: string) =>
-  `CASE WHEN settled_at IS NOT NULL THEN ${sign} * amount - ${TO_NETWORK} ELSE 0 END::bigint AS moved`;
-
-function sidesOf(role: Party['role'], only: TransactionSearch['side']): { side: string; sign: string }[] {
-  if (role !== 'bank') return [{ side: OWN[role], sign: BILLERS_SIGN }];
-  const [payers = '', others = ''] = SIDES.bank;
-  const onPayers = { side: payers, sign: PAYERS_SIGN };
-  if (only === 'payer') return [onPayers];
-  const onOthers = { side: others, sign: BILLERS_SIGN };
-  const between = { side: `${payers} AND payee_bank_id = bank_id`, sign: '0' };
-  return [only === 'payee' ? between : onPayers, onOthers];
-}
-
-const is = (status: string | undefined) => status !== undefined && `status = ${literal(status)}`;
-
-/** By the time that the filter names: settlements, declines and rejections have own indexes. */
-function timesOf(filter: TransactionSearch): Pick<Part, 'by' | 'where'>[] {
-  const { status } = filter;
-  const between = (by: Part['by'], from: keyof TransactionSearch, to: keyof TransactionSearch) => [
-    filter[from] !== undefined && `${by} >= :${from}`,
-    filter[to] !== undefined && `${by} < :${to}`,
-  ];
-  const created = between('created_at', 'from', 'to');
-  const isSettled = filter.settledFrom !== undefined || filter.settledTo !== undefined;
-  const settled = between('settled_at', 'settledFrom', 'settledTo');
-  if (filter.closedFrom === undefined && filter.closedTo === undefined) {
-    return [{ by: isSettled ? 'settled_at' : 'created_at', where: [is(status), ...created, ...settled] }];
-  }
-  const rest = [...created, ...settled];
-  const moved = between('settled_at', 'closedFrom', 'closedTo');
-  const closed = between('closed_at', 'closedFrom', 'closedTo');
-  if (status !== undefined) {
-    const by = ['declined', 'rejected', 'pending'].includes(status) ? 'closed_at' : 'settled_at';
-    return [{ by, where: [is(status), ...rest, ...(by === 'closed_at' ? closed : moved)] }];
-  }
-  return [
-    { by: 'settled_at', where: [...rest, ...moved] },
-    ...['declined', 'rejected'].map((one) => ({
-      by: 'closed_at' as const,
-      where: [is(one), ...rest, ...closed],
-    })),
-  ];
-}
-
-export const bound = (
-  { entityId }: Party,
-  filter: TransactionSearch,
-  text: Bindings | undefined,
-): Bindings => ({
-  ...filter,
-  ...text,
-  entityId,
-  reasons: KINDS_OF_REASON,
-});
 
 const isLooked = ({ looked }: Part) => looked.some((one) => one !== false);
 const inOrder = (by: string) => `ORDER BY ${by} DESC, id DESC`;
@@ -265,67 +150,62 @@ const beyond = (by: string, place: Place | undefined) =>
   (place.id === undefined ? `${by} <= ${AT_PLACE}` : `(${by}, id) < (${AT_PLACE}, :placeId)`);
 
 /** SQL: a part's rows from the place on, as many as a page looks through. */
-const rowsOf = (part: Part, place: Place | undefined, columns: string) =>
-  `SELECT ${columns} FROM transactions WHERE ${allOf(...part.where, beyond(part.by, place))}
-   ${inOrder(part.by)}`;
+const rowsFrom = (part: Part, place: Place | undefined, columns: string) =>
+  `${rowsOf(part, columns, beyond(part.by, place))} ${inOrder(part.by)}`;
 
 interface Page {
   items: FoundTransaction[];
   next: Place | undefined;
 }
 
-/** @param most rows of the page */
+interface Range {
+  place: Place | undefined;
+  /** Rows of the page. */
+  most: number;
+}
+
 export async function searchTransactions(
   db: Executor,
   party: Party,
-  currencies: string[],
   filter: TransactionSearch,
-  { place, most }: { place: Place | undefined; most: number },
+  { place, most }: Range,
 ): Promise<Page> {
-  const text = filter.search === undefined ? undefined : await textOf(db, party, currencies, filter.search);
-  const bindings = bound(party, filter, text?.bindings);
-  const page = (readings: Reading[], from: Place | undefined, limit: number) =>
-    pageOf(db, party, partsOf(party, filter, readings), bindings, from, limit);
-  if (text === undefined) return page(WITHOUT_TEXT, place, most);
+  const text = filter.search && (await textOf(db, party, filter.search));
+  const bindings = { ...bound(party, filter), ...text?.bindings };
+  const page = (readings: Reading[] | undefined, range: Range) =>
+    pageOf(db, party, { parts: partsOf(party, filter, readings), bindings, ...range });
+  if (text === undefined) return page(undefined, { place, most });
   const { indexed, looked } = text;
   // A cursor of another search may name a part that this text does not have.
   const isRest = indexed.length === 0 || place?.rest === true;
-  const first = isRest
-    ? { items: [], next: undefined }
-    : await page(
-        indexed.map((one) => ({ where: [one], looked: [] })),
-        place,
-        most,
-      );
+  const byIndex = indexed.map((one) => ({ where: [one], looked: [] }));
+  const first = isRest ? { items: [], next: undefined } : await page(byIndex, { place, most });
   if (first.next !== undefined) return first;
   if (first.items.length === most) return { ...first, next: { rest: true } };
   const others = indexed.length > 0 && `${either(indexed)} IS NOT TRUE`;
-  const { items, next } = await page(
-    [{ where: [], looked: [looked, others] }],
-    isRest ? place : undefined,
-    most - first.items.length,
-  );
+  const { items, next } = await page([{ where: [], looked: [looked, others] }], {
+    place: isRest ? place : undefined,
+    most: most - first.items.length,
+  });
   return { items: [...first.items, ...items], next: next && { ...next, rest: true } };
 }
+
+const columnsOf = (part: Part) => `*, ${part.by} AS moment, ${part.sign} AS sign, ${movedBy(part)}`;
 
 async function pageOf(
   db: Executor,
   party: Party,
-  parts: Part[],
-  filter: Bindings,
-  place: Place | undefined,
-  most: number,
+  { parts, bindings: given, place, most }: Range & { parts: Part[]; bindings: Bindings },
 ): Promise<Page> {
   const bindings = {
-    ...filter,
+    ...given,
     micros: place?.micros ?? '',
     placeId: place?.id ?? '',
     most: most + 1,
     lookedThrough: LOOKED_THROUGH,
   };
-  const columns = ({ by, sign }: Part) => `*, ${by} AS moment, ${sign} AS sign, ${movedBy(sign)}`;
   const found = parts.map(
-    (part) => `(SELECT * FROM (${rowsOf(part, place, columns(part))} LIMIT :lookedThrough) AS looked
+    (part) => `(SELECT * FROM (${rowsFrom(part, place, columnsOf(part))} LIMIT :lookedThrough) AS looked
      ${isLooked(part) ? `WHERE ${allOf(...part.looked)}` : ''} ${inOrder('moment')} LIMIT :most)`,
   );
   const read = await customPlan(db).rows<
@@ -366,7 +246,7 @@ async function lookedUntil(
   bindings: Bindings,
 ): Promise<bigint | undefined> {
   const ends = parts.map(
-    (part) => `(${rowsOf(part, place, `${part.by} AS moment`)} OFFSET :lookedThrough::int - 1 LIMIT 1)`,
+    (part) => `(${rowsFrom(part, place, `${part.by} AS moment`)} OFFSET :lookedThrough::int - 1 LIMIT 1)`,
   );
   const { micros } = await customPlan(db).oneRow<{ micros: string | null }>`
     SELECT max(${raw(MICROS)}::bigint)::text AS micros

@@ -3,17 +3,8 @@ import { customPlan, raw } from '../pool/statement';
 import { allOf } from '../query/list-page';
 import type { Party } from '../query/party';
 import type { TransactionRecord } from './list-transactions';
-import {
-  bound,
-  either,
-  movedBy,
-  partsOf,
-  textOf,
-  WITHOUT_TEXT,
-  type Reading,
-  type Text,
-  type TransactionSearch,
-} from './search-transactions';
+import { either, textOf, type Text, type TransactionSearch } from './search-transactions';
+import { bound, movedBy, partsOf, rowsOf, type Part, type Reading } from './transaction-filter';
 
 /** Totals of the payments that a search finds. */
 
@@ -37,6 +28,10 @@ const readingsOf = ({ indexed, looked }: Text): Reading[] =>
     looked: [n === indexed.length && one],
   }));
 
+const columnsOf = (part: Part) =>
+  `currency || ' ' || type || ' ' || status AS kind, amount::bigint AS amount, ${movedBy(part)},
+   ${allOf('true', ...part.looked)} AS matches`;
+
 /**
  * @param most rows that are looked through
  * @returns the totals, and whether there are more rows than that
@@ -44,17 +39,12 @@ const readingsOf = ({ indexed, looked }: Text): Reading[] =>
 export async function totalTransactions(
   db: Executor,
   party: Party,
-  currencies: string[],
   filter: TransactionSearch,
   most = ADDED_UP,
 ): Promise<{ totals: TransactionTotal[]; more: boolean }> {
-  const text = filter.search === undefined ? undefined : await textOf(db, party, currencies, filter.search);
-  const parts = partsOf(party, filter, text ? readingsOf(text) : WITHOUT_TEXT).map(
-    ({ where, looked, sign }) =>
-      `SELECT currency || ' ' || type || ' ' || status AS kind, amount::bigint AS amount, ${movedBy(sign)},
-         ${allOf('true', ...looked)} AS matches
-       FROM transactions WHERE ${allOf(...where)}`,
-  );
+  const text = filter.search && (await textOf(db, party, filter.search));
+  const bindings = { ...bound(party, filter), ...text?.bindings };
+  const parts = partsOf(party, filter, text && readingsOf(text)).map((part) => rowsOf(part, columnsOf(part)));
   // By three columns Postgres expects too many groups, and sorts all rows on disk.
   const found = await customPlan(db).rows<TransactionTotal & { looked: number }>`
     SELECT split_part(kind, ' ', 1) AS currency, split_part(kind, ' ', 2) AS type, split_part(kind, ' ',
@@ -62,8 +52,7 @@ export async function totalTransactions(
       count(*)::int AS looked, (count(*) FILTER (WHERE matches))::int AS count,
       (sum(amount) FILTER (WHERE matches))::bigint AS amount,
       (sum(moved) FILTER (WHERE matches))::bigint AS moved
-    FROM (${raw(parts.join(' UNION ALL '), { ...bound(party, filter, text?.bindings), most: most + 1 })}
-    LIMIT ${most + 1}) AS found GROUP BY kind ORDER BY 1, 2, 3`;
+    FROM (${raw(parts.join(' UNION ALL '), bindings)} LIMIT ${most + 1}) AS found GROUP BY kind ORDER BY 1, 2, 3`;
   return {
     totals: found.filter(({ count }) => count > 0),
     more: found.reduce((sum, { looked }) => sum + looked, 0) > most,

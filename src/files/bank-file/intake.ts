@@ -21,7 +21,7 @@ import { readCsv } from './read-csv';
  */
 
 /** By the type of the body that brings it. */
-export const FORMATS = {
+const FORMATS = {
   'text/csv': readCsv,
   'application/xml': readCamt,
   'application/octet-stream': readEither,
@@ -64,6 +64,12 @@ export interface CoveredDays {
   through?: string | undefined;
 }
 
+interface ArrivingFile extends CoveredDays {
+  bankId: string;
+  type: StatementType;
+  bytes: AsyncIterable<Buffer>;
+}
+
 /**
  * Reads a file to its end, and has its lines wait.
  *
@@ -73,10 +79,7 @@ export interface CoveredDays {
 export async function stageBankFile(
   db: Database,
   limit: LinesLimit,
-  bankId: string,
-  type: StatementType,
-  bytes: AsyncIterable<Buffer>,
-  { from, through }: CoveredDays,
+  { bankId, type, bytes, from, through }: ArrivingFile,
 ): Promise<ArrivedBankFile> {
   const today = await todayOf(db, bankId);
   requireInOrder(from, through, today);

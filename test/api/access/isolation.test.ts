@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { routes } from '../../../src/api/app';
-import type { Route } from '../../../src/api/http/route';
+import { bodyFor, type Route } from '../../../src/api/http/route';
 import { ROLES, type Role } from '../../../src/domain/entity';
 import { apiOfFile, send, tokensOf, type Answered } from '../../support/api';
 import { runSchedule } from '../../support/schedule';
@@ -231,7 +231,7 @@ function cases(): Case[] {
         [
           ['path', options.params],
           ['query', options.query],
-          ['body', options.bodyOf?.[role] ?? options.body],
+          ['body', bodyFor(options, role)],
         ] as const
       ).flatMap(([place, schema]) =>
         namesIn(schema)

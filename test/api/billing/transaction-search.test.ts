@@ -1,3 +1,6 @@
+import { listTransactions } from '../../../src/database/ledger/list-transactions';
+import { searchTransactions } from '../../../src/database/ledger/search-transactions';
+import type { TransactionFilter } from '../../../src/database/ledger/transaction-filter';
 import { totalTransactions } from '../../../src/database/ledger/total-transactions';
 import { letMidnightPass } from '../../support/midnight';
 import { answerBill, payAnother, resolveAsOperator, settleOfEachKind } from '../../support/settled';
@@ -339,14 +342,52 @@ describe('totals of payments, and their file', () => {
     }
   });
 
+  it('are of what a search and a list with the same filter find, whatever it narrows by', async () => {
+    await settleOfEachKind(served.db, parties);
+    const today = new Date(await dayOf(served.db, parties.merchantId));
+    const filters: TransactionFilter[] = [
+      {},
+      { status: 'declined' },
+      { type: 'reversal' },
+      { reason: 'insufficient_funds' },
+      { reason: 'other' },
+      { currency: 'NGN', amountFrom: 100n },
+      { currency: 'USD' },
+      { scheduleId: 'of no charge' },
+      { settledFrom: today },
+      { closedFrom: today },
+      { from: today, merchantId: parties.merchantId },
+      { side: 'payee' },
+    ];
+    for (const role of ROLES) {
+      const { db } = served;
+      const party = { entityId: parties[`${role}Id`], role };
+      for (const filter of filters) {
+        const page = { page: 1, limit: 100, sortBy: 'createdAt', sortOrder: 'desc' } as const;
+        const listed = (await listTransactions(db, party, filter, page)).items.map((one) => one.reference);
+        const found = await searchTransactions(db, party, filter, { place: undefined, most: 100 });
+        const { totals: sums } = await totalTransactions(db, party, filter);
+        const count = sums.reduce((sum, one) => sum + one.count, 0);
+        const searched = found.items.map((one) => one.reference);
+        expect({ role, filter, listed: listed.sort(), count }).toEqual({
+          role,
+          filter,
+          listed: searched.sort(),
+          count: searched.length,
+        });
+      }
+    }
+  });
+
   it('are of the payments that were looked through, and say so where there are more', async () => {
     await charge(parties, { description: 'Tea' });
     for (let n = 0; n < 3; n++) await bill(parties);
     const party = { entityId: parties.merchantId, role: 'merchant' } as const;
-    const of = (filter: object, most: number) => totalTransactions(served.db, party, ['NGN'], filter, most);
-    for (const filter of [{ search: 'tea' }, { currency: 'NGN', amountFrom: 10_000n, status: 'successful' }])
+    const of = (filter: object, most: number) => totalTransactions(served.db, party, filter, most);
+    const tea = { search: { text: 'tea', currencies: ['NGN'] } };
+    for (const filter of [tea, { currency: 'NGN', amountFrom: 10_000n, status: 'successful' }])
       expect(await of(filter, 4)).toMatchObject({ totals: [{ count: 1, amount: 10_000n }], more: false });
-    expect((await of({ search: 'tea' }, 3)).more).toBe(true);
+    expect((await of(tea, 3)).more).toBe(true);
     expect((await of({ currency: 'USD' }, 3)).more).toBe(true);
     expect(await of({ currency: 'USD' }, 4)).toEqual({ totals: [], more: false });
   });

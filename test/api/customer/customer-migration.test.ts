@@ -2,8 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { request, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { deflateSync, gzipSync } from 'node:zlib';
-import type { Request } from 'express';
-import { batchReceiver } from '../../../src/api/customer/migration';
+import { batchBody } from '../../../src/api/customer/migration';
 import {
   deleteAbandoned,
   onboardBatch,
@@ -397,14 +396,9 @@ it('a batch keeps of each entry what is told of it, and nothing of what it was c
         yield Buffer.from(']}');
       })(),
     );
-  const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
+  const arriving = { type: 'application/json', deps: served.api.deps, query: {} };
   const caller = { entityId: 'bnk', role: 'bank' } as const;
-  const receive = (entries: number) =>
-    batchReceiver().receive(
-      Object.assign(body(entries), { headers, caller }) as unknown as Request,
-      served.api.deps,
-      caller,
-    );
+  const receive = (entries: number) => batchBody().receive({ ...arriving, caller, bytes: body(entries) });
   // Everything that is compiled and kept for good is there from here on.
   await receive(2);
   const before = memoryKept();

@@ -106,10 +106,11 @@ const pathOf = ({ path }: Route) =>
 
 const any = () => true;
 /** Uploads of files have their own tests. */
-const takesJson = ({ method, options }: Route) => method !== 'get' && !options.upload;
-const needsBody = ({ options: { body, receiver } }: Route) => body ?? receiver;
+const takesJson = ({ method, options }: Route) =>
+  method !== 'get' && 'application/json' in (options.longBody?.types ?? { 'application/json': true });
+const needsBody = ({ options: { body, longBody } }: Route) => body ?? longBody;
 const needsNone = (one: Route) => takesJson(one) && !needsBody(one);
-const keyed = ({ options: { idempotent, upload } }: Route) => idempotent && !upload;
+const keyed = (one: Route) => one.options.idempotent && takesJson(one);
 
 /** The endpoints that answered otherwise. */
 const others = (answers: Record<string, Answered>, status: number, said: RegExp) => {
@@ -186,7 +187,7 @@ describe('every endpoint', () => {
   it('refuses a field or a parameter that it does not know, by its name', async () => {
     const answers = await onEvery(any, (one) =>
       takesJson(one)
-        ? { body: { ...(one.options.receiver && { customers: [{}] }), surprise: 1 } }
+        ? { body: { ...(one.options.longBody && { customers: [{}] }), surprise: 1 } }
         : { query: '?surprise=1' },
     );
     const unnamed = Object.entries(answers)
@@ -216,7 +217,7 @@ describe('every endpoint', () => {
     expect(others(text, 415, /send Content-Type: application\/json/)).toEqual([]);
 
     const large = await onEvery(takesJson, ({ options }) => ({
-      body: `{"x":"${'x'.repeat(options.receiver?.limitBytes ?? 256 * 1024)}"}`,
+      body: `{"x":"${'x'.repeat(options.longBody?.limitBytes ?? 256 * 1024)}"}`,
     }));
     expect(others(large, 413, /The body may have at most (256|16384) KiB/)).toEqual([]);
   });
