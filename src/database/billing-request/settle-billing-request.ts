@@ -18,7 +18,7 @@ import { postCharge } from '../ledger/post-settlement';
 import { signalWaiting } from '../outbox';
 import { endDuplicates, endExplained } from '../reconciliation-exception/end-exceptions';
 import { openExceptions, takeAnswerInDoubt } from '../reconciliation-exception/open-exceptions';
-import { noteRefusedAnswer } from '../reconciliation-exception/record-refused-answer';
+import { noteRefusedAnswer } from '../reconciliation-exception/refuse-answer';
 import { signalAnswered } from '../schedule/change-status';
 import { withdraw } from '../webhook/withdraw-delivery';
 

@@ -141,7 +141,8 @@ async function settle(
       b.merchant_id, b.owner_id, settling_now(b.owner_id) AS at`;
   const entries = credited.map((credit) => {
     const { id, reference: identifier, at: settledAt } = credit;
-    return entryOf('credit', { resourceId: id, settledAt }, credit, { identifier, billingRequestId: id });
+    const booked = { identifier, billingRequestId: id };
+    return entryOf({ kind: 'credit', resourceId: id, settledAt, paid: credit, booked });
   });
   await postEntries(trx, entries);
   return credited;

@@ -1,4 +1,4 @@
-import { entryOf, type BookedBy, type LedgerEntry, type Payment } from '../../domain/books/ledger';
+import { entryOf, type Movement, type Payment } from '../../domain/books/ledger';
 import { endExpectedCredit } from './end-expected-booking';
 import type { Executor } from '../pool/connection';
 import { postEntries } from './post-entries';
@@ -12,9 +12,9 @@ export async function postCharge(
 ): Promise<void> {
   const { id, status, closedAt, bankTransactionId: identifier } = charge;
   if (status !== 'successful') return;
-  const what = { resourceId: id, settledAt: closedAt ?? new Date(Number.NaN) };
-  const entry = entryOf('charge', what, charge, { identifier, billingRequestId: id });
-  await postEntries(trx, [entry]);
+  const settledAt = closedAt ?? new Date(Number.NaN);
+  const booked = { identifier, billingRequestId: id };
+  await postEntries(trx, [entryOf({ kind: 'charge', resourceId: id, settledAt, paid: charge, booked })]);
 }
 
 /** A part of a successful charge, or all of it, that is reversed or written off. */
@@ -41,35 +41,30 @@ export async function postReversal(
   const { billingRequestId, bankTransactionId: identifier = null, amount } = reversal;
   const borne = await borneByNetwork(trx, billingRequestId);
   const writtenOff = borne < amount ? borne : amount;
-  const { merchantId } = await postUndone(
-    trx,
-    'reversal',
-    reversal,
-    { identifier, billingRequestId },
+  const { merchantId } = await postUndone(trx, reversal, {
+    kind: 'reversal',
+    booked: { identifier, billingRequestId },
     writtenOff,
-  );
+  });
   if (merchantId === null) await endExpectedCredit(trx, billingRequestId);
 }
 
 /** Writes off the customer's bank's debt for a charge: the payee keeps the money. */
 export async function postWriteOff(trx: Executor, writeOff: Undone): Promise<void> {
-  await postUndone(trx, 'write_off', writeOff);
+  await postUndone(trx, writeOff, { kind: 'write_off' });
 }
 
 async function postUndone(
   trx: Executor,
-  kind: LedgerEntry['kind'],
   { resourceId, billingRequestId, amount, at }: Undone,
-  booked?: BookedBy,
-  writtenOff?: bigint,
+  more: Pick<Movement, 'kind' | 'booked' | 'writtenOff'>,
 ): Promise<Payment> {
   const charge = await trx.row<Omit<Payment, 'amount'>>`
     SELECT currency, bank_id, merchant_id, owner_id
     FROM billing_requests WHERE id = ${billingRequestId} AND status = 'successful'`;
   if (!charge) throw new Error(`${billingRequestId} has not succeeded, so no part of it can be reversed`);
   const paid = { ...charge, amount };
-  const what = { resourceId, settledAt: at };
-  await postEntries(trx, [entryOf(kind, what, paid, booked, writtenOff)]);
+  await postEntries(trx, [entryOf({ resourceId, settledAt: at, paid, ...more })]);
   return paid;
 }
 

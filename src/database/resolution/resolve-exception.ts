@@ -16,7 +16,7 @@ import {
 } from '../reconciliation-exception/end-exceptions';
 import { UNKNOWN_EXCEPTION } from '../reconciliation-exception/list-exceptions';
 import { openExceptions } from '../reconciliation-exception/open-exceptions';
-import { noteRefusedAnswer } from '../reconciliation-exception/record-refused-answer';
+import { noteRefusedAnswer } from '../reconciliation-exception/refuse-answer';
 import { reverseRest, writeOffRest } from '../reversal/reverse-charge';
 
 /**

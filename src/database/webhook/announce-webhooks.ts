@@ -29,6 +29,8 @@ export type Announcement = Webhook & {
   entityId: string;
   /** The batch of the request behind it; without one, the webhook is a batch of its own. */
   batchId?: string;
+  /** Chosen by a caller whose row names the delivery. */
+  deliveryId?: string;
   /** Makes the first attempt; without it, the delivery has its own workflow at once. */
   workflowId?: string;
   /** A secret of the receiver's, encrypted, that signs instead of the one in use. */
@@ -95,7 +97,7 @@ export async function prepareDeliveries(
   return announcements.map((announcement): NewDelivery => {
     const receiver = receivers.get(announcement.entityId);
     if (!receiver) throw new Error(`${announcement.entityId} has no webhook endpoint row`);
-    const id = newId('delivery');
+    const id = announcement.deliveryId ?? newId('delivery');
     const batchId = announcement.batchId ?? newId('batch');
     const body = makeBody(trx.keyring, receiver, announcement, batchId);
     return {
