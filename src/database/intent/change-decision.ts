@@ -3,8 +3,7 @@ import { lockAgreementsWhere, type Agreement } from '../agreement/agreement';
 import type { Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { announceDecision, applyDecision } from '../decision/apply-decision';
-import { announceEnds, ENDED_COLUMNS, limitsOf, type EndedIntent, type SpendingLimits } from './end-intents';
-import { signalWaiting } from '../outbox';
+import { endIntents, ENDED_COLUMNS, limitsOf, type EndedIntent, type SpendingLimits } from './end-intents';
 
 /** A customer changes an earlier decision at the bank, without being asked. */
 
@@ -89,6 +88,5 @@ async function refuseOpenIntent(
     WHERE i.agreement_id = ${agreementId} AND i.status = 'pending'
       AND business_now(i.merchant_id) < i.expires_at
     RETURNING ${raw(ENDED_COLUMNS)}`;
-  await announceEnds(trx, ended, 'bank');
-  await signalWaiting(trx, 'intentClosed', ended);
+  await endIntents(trx, ended, { cause: 'bank', signal: 'intentClosed' });
 }
