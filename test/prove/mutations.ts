@@ -22,14 +22,14 @@ const CALENDAR = 'src/domain/calendar.ts';
 const OUTCOME = 'src/database/billing-request/settle-billing-request.ts';
 const AGREEMENT = 'src/database/agreement/agreement.ts';
 const REFUND = 'src/database/refund/accept-refund.ts';
-const ANNOUNCE = 'src/database/billing-request/announce-billing-requests.ts';
+const CLOSE = 'src/database/billing-request/close-billing-requests.ts';
 const MISSING = 'src/database/bank-file/find-missing.ts';
-const LEDGER = 'src/database/ledger/post-settlement.ts';
+const WRITER = 'src/database/transition/write-transition.ts';
 const MATCH = 'src/database/bank-file/match-lines.ts';
 const RETURN = 'src/database/refund/return-refund.ts';
 const SEQUENCE = 'src/domain/webhook/webhook-sequence.ts';
 const RETRY = 'src/domain/recurring/billing-retry.ts';
-const DUE = 'greatest(r.day, :ofAll::date)';
+const DUE = "greatest(r.day, ${dueBy.get('*') ?? null}::date)";
 const IS_DUE = `e.settlement_day <= ${DUE}`;
 
 /** By what each does to people's money, or to what they are told. */
@@ -80,21 +80,19 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   },
   'what a decline took from a limit is not given back': {
     seed: 285,
-    changes: [[OUTCOME, `releaseSpending(trx, released),`, `releaseSpending(trx, []),`]],
+    changes: [[CLOSE, `releaseSpending(trx, released),`, `releaseSpending(trx, []),`]],
   },
   'a charge that comes to a limit, to the kobo, is refused': {
     seed: 227,
-    changes: [[AGREEMENT, `:amount <= a.daily_limit)`, `:amount < a.daily_limit)`]],
+    changes: [[AGREEMENT, `+ \${charge.amount} <= a.daily_limit)`, `+ \${charge.amount} < a.daily_limit)`]],
   },
   'limits count the days of real time, and not those of the test clock': {
     seed: 285,
     changes: [
       [
         AGREEMENT,
-        `date_trunc('month', at AT TIME ZONE :timeZone)::date AS month
-           FROM business_now(:merchantId) AS at) AS period`,
-        `date_trunc('month', at AT TIME ZONE :timeZone)::date AS month
-           FROM (SELECT clock_timestamp() AS at, :merchantId::text) AS real) AS period`,
+        `FROM business_now(\${merchantId}) AS at) AS period`,
+        `FROM (SELECT clock_timestamp() AS at, \${merchantId}::text) AS real) AS period`,
       ],
     ],
   },
@@ -102,8 +100,8 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     changes: [
       [
         RETURN,
-        `SET refunded_amount = refunded_amount - :amount WHERE`,
-        `SET refunded_amount = refunded_amount - 0 * :amount WHERE`,
+        `SET refunded_amount = refunded_amount - \$`,
+        `SET refunded_amount = refunded_amount - 0 * \$`,
       ],
     ],
   },
@@ -111,7 +109,8 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     changes: [
       [
         OUTCOME,
-        `AND status = 'pending' AND business_now(owner_id) < expires_at FOR UPDATE),`,
+        `AND status = 'pending' AND business_now(owner_id) < expires_at
+      FOR UPDATE),`,
         `AND (status = 'pending' OR decline_reason = 'expired') FOR UPDATE),`,
       ],
     ],
@@ -170,8 +169,8 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     changes: [
       [
         'src/database/schedule/change-schedule.ts',
-        `UPDATE schedules SET amount = :amount, end_at`,
-        `UPDATE schedules SET amount = amount + 0 * :amount, end_at`,
+        `UPDATE schedules SET amount = \${after.amount}, end_at`,
+        `UPDATE schedules SET amount = amount + 0 * \${after.amount}, end_at`,
       ],
     ],
   },
@@ -204,23 +203,23 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   'a refund is not in the ledger': {
     changes: [
       [
-        'src/database/refund/settle-refund.ts',
-        `await postEntries(trx, timeZone, [entry]);`,
-        `void postEntries(trx, timeZone, []);`,
+        WRITER,
+        `if (!('entry' in transition)) return [];`,
+        `if (!('entry' in transition) || transition.event === 'refund.completed') return [];`,
       ],
     ],
   },
   'a payee’s bank is told twice to credit a payment between customers': {
     changes: [
       [
-        ANNOUNCE,
-        `[...toPayeeBanks, ...toBillers, ...toBanks]`,
-        `[...toPayeeBanks, ...toBillers, ...toBanks, ...toPayeeBanks]`,
+        CLOSE,
+        `{ 'billing.credit': { ...toOwner(charge), deliveryId, item } }`,
+        `{ 'billing.credit': [{ ...toOwner(charge), deliveryId, item }, { ...toOwner(charge), item }] }`,
       ],
     ],
   },
   'a payment between customers is credited to whoever has paid it': {
-    changes: [[ANNOUNCE, `lookupID: request.payeeLookupId,`, `lookupID: request.lookupId,`]],
+    changes: [[CLOSE, `payeeLookupId: lookupID } = charge`, `lookupId: lookupID } = charge`]],
   },
   'a payment between customers is booked for the bank that paid it': {
     changes: [
@@ -267,7 +266,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     changes: [[REFUND, `- b.reversed_amount - `, `- `]],
   },
   'a refund that came back is told to nobody': {
-    changes: [[RETURN, `await announceReturn(trx, keyring, returned);`, `void announceReturn;`]],
+    changes: [[RETURN, `tells: { 'refund.returned': toBothSides(returned) },`, `tells: {},`]],
   },
   'a charge is accepted, and never billed': {
     changes: [
@@ -281,9 +280,10 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   'a charge is in the history, and in no balance': {
     changes: [
       [
-        LEDGER,
-        `if (status !== 'successful') return;`,
-        `if (status !== 'successful' || charge.amount % 2n === 0n) return;`,
+        WRITER,
+        `if (!('entry' in transition)) return [];`,
+        `if (!('entry' in transition)) return [];
+  if (transition.event === 'billing_request.successful' && transition.row.amount % 2n === 0n) return [];`,
       ],
     ],
   },
@@ -291,18 +291,21 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     withDeaths: true,
     changes: [
       [
-        LEDGER,
-        `export async function postCharge(`,
-        `async function postApart(timeZone, entries) {
-  const pool = (globalThis.apart ??= Object.assign(
-    new (require('pg').Pool)({ connectionString: process.env.DATABASE_URL, max: 1 }),
-    { commitId: crypto.randomUUID() }));
-  setTimeout(() => void postEntries(pool, timeZone, entries), 3_000);
+        WRITER,
+        `export async function writeTransitions(`,
+        `async function postApart(trx, entries) {
+  const pool = (globalThis.apart ??= openDatabase(process.env.DATABASE_URL, 1, trx));
+  setTimeout(() => void pool.transaction((apart) => postEntries(apart, entries)), 3_000);
 }
 
-export async function postCharge(`,
+export async function writeTransitions(`,
       ],
-      [LEDGER, `await postEntries(trx, timeZone, [entry]);`, `await postApart(timeZone, [entry]);`],
+      [WRITER, `import type { Executor } from`, `import { openDatabase, type Executor } from`],
+      [
+        WRITER,
+        `postEntries(trx, transitions.flatMap(entriesOf)),`,
+        `postApart(trx, transitions.flatMap(entriesOf)),`,
+      ],
     ],
   },
 };

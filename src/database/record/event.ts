@@ -18,27 +18,6 @@ export interface AuditEvent {
   at: Date;
 }
 
-/** A charge, a refund or a reversal after a transition. */
-interface MoneyRow {
-  amount: bigint;
-  currency: string;
-  status: string;
-  bankTransactionId?: string | null;
-  closedAt?: Date | null;
-}
-
-/**
- * Details in the event of each transition of money. `books verify` compares the row with its last
- * event, and the events are chained.
- */
-export const moneyFacts = (row: MoneyRow) => ({
-  amount: row.amount,
-  currency: row.currency,
-  status: row.status,
-  ...(row.bankTransactionId && { bankTransactionId: row.bankTransactionId }),
-  ...(row.closedAt && { closedAt: row.closedAt.toISOString() }),
-});
-
 /** Writes events in the transaction of their transitions, with its id and the API call's. */
 export async function recordEvents(trx: Executor, events: AuditEvent[]): Promise<void> {
   if (events.length === 0) return;
