@@ -164,8 +164,10 @@ export function paths(s: Subjects): Record<string, Path> {
       await enqueueSignals(db, 'bankAnswered', [{ workflowId: `billing-request/bench-${n}` }]);
       await endLease(db, (await leaseOutboxRows(db, 'call', 100, 10)).leased, [], 0);
     },
-    'schedule: charge what is due': (db, n) => takeTurn(db, RULES, of(s.due, n), Infinity, chargeBilling),
-    'schedule: nothing to do': (db, n) => takeTurn(db, RULES, of(s.schedules, n), Infinity, () => undefined),
+    'schedule: charge what is due': (db, n) =>
+      takeTurn(db, RULES, { scheduleId: of(s.due, n), reportedUntil: Infinity }, chargeBilling),
+    'schedule: nothing to do': (db, n) =>
+      takeTurn(db, RULES, { scheduleId: of(s.schedules, n), reportedUntil: Infinity }, () => undefined),
     refund: (db, n) =>
       initiateRefund(db, s.merchant, {
         reference: of(s.refundable, n),

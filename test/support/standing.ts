@@ -12,6 +12,7 @@ import {
 } from '../../src/database/entity/create-entity';
 import { makePaymentId } from '../../src/database/agreement/payment-id';
 import { decrypt } from '../../src/database/keyring/encrypt';
+import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { createSchedule, type ScheduleTerms } from '../../src/database/schedule/create-schedule';
 import { OPERATOR } from './operator';
 
@@ -129,8 +130,8 @@ export async function makeSchedule(
   { merchantId, customerId, paymentId }: Standing,
   terms: Partial<ScheduleTerms> = {},
 ): Promise<string> {
-  const made = await db.transaction((trx) =>
-    createSchedule(
+  return db.transaction(async (trx) => {
+    const id = await createSchedule(
       trx,
       { entityId: merchantId, role: 'merchant' },
       {
@@ -147,9 +148,10 @@ export async function makeSchedule(
         metadata: {},
         ...terms,
       },
-    ),
-  );
-  return made.id;
+    );
+    await trx.rows`DELETE FROM outbox WHERE workflow_id = ${workflowIds.recurring(id)}`;
+    return id;
+  });
 }
 
 /**

@@ -8,7 +8,7 @@ import { expectCredits } from '../credit/follow-credit';
 import { newId } from '../identifier/new-id';
 import type { Keyring } from '../keyring/keyring';
 import type { Executor } from '../pool/connection';
-import { signalAnswered } from '../schedule/change-status';
+import { signalAnswered } from '../schedule/write-schedules';
 import type { Tell, Transition } from '../transition/transition';
 import { writeTransitions } from '../transition/write-transition';
 

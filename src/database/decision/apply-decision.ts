@@ -3,7 +3,7 @@ import type { Executor } from '../pool/connection';
 import { recordEvents } from '../record/event';
 import { recountSpending } from '../agreement/agreement';
 import { makePaymentId } from '../agreement/payment-id';
-import { syncSchedulesWithAgreement } from '../schedule/change-status';
+import { syncSchedulesWithAgreement } from '../schedule/align-schedules';
 import { announce } from '../webhook/announce-webhooks';
 
 interface Terms {

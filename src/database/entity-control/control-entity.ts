@@ -9,7 +9,7 @@ import {
   type EntityCredentials,
   type NewEntity,
 } from '../entity/create-entity';
-import { syncSchedulesOf } from '../schedule/change-status';
+import { syncSchedulesOf } from '../schedule/align-schedules';
 import { setWebhookUrl } from '../webhook/change-endpoint';
 import { releaseDeliveries, announceToOldEndpoint } from '../webhook/hold-deliveries';
 

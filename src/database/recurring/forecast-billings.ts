@@ -12,7 +12,7 @@ import { FURTHEST } from '../clock/moment';
 import { pages } from '../query/pages';
 import { OWN, type Party } from '../query/party';
 import { IN_HAND, JOIN_IN_HAND, openBilling, STARTS, type InHandRow } from './read-billings';
-import { AGREEMENT_OF_SCHEDULE } from '../schedule/change-status';
+import { AGREEMENT_OF_SCHEDULE } from '../schedule/lock-schedules';
 
 /**
  * The charges that schedules will make, summed up per day of the network's zone and currency.

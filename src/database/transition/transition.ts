@@ -50,6 +50,7 @@ interface Parts {
   'schedule.past_due': Quiet & Tells<'recurring.updated'>;
   'schedule.completed': Quiet & Tells<'recurring.updated'>;
   'schedule.cancelled': Quiet & Tells<'recurring.updated'>;
+  'schedule.failed': Quiet & Tells<'recurring.updated'>;
   'schedule.notice_given': Quiet & Tells<'recurring.upcoming'>;
   'schedule.billing_charged': Quiet;
   'schedule.billing_retrying': Quiet;

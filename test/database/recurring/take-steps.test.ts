@@ -266,6 +266,16 @@ describe('what the history of a workflow has lost', () => {
   });
 });
 
+it('an operator who cancels a paused schedule ends its pause, as its merchant does', async () => {
+  const played = await play();
+  await pause(played);
+  await activities().cancelSchedule(played.id, REPORTED_ALL);
+  expect(await played.shown()).toMatchObject({ status: 'cancelled', nextDueAt: null });
+  expect(
+    await db.rows`SELECT FROM schedule_holds WHERE schedule_id = ${played.id} AND to_at IS NULL`,
+  ).toEqual([]);
+});
+
 it.each([
   ['suspended', suspend, approve],
   ['paused', pause, resume],
