@@ -44,6 +44,21 @@ export async function recordAuditEvent(
 }
 
 /**
+ * An act: its change, and its audit event. A change without a row came to nothing, and has no audit
+ * event.
+ */
+export async function act<Row extends object | string | undefined>(
+  trx: Transaction,
+  by: Actor,
+  change: Promise<Row>,
+  shown: (row: NonNullable<Row>) => PrivilegedAction,
+): Promise<Row> {
+  const row = await change;
+  if (row !== undefined) await recordAuditEvent(trx, by, shown(row));
+  return row;
+}
+
+/**
  * A URL in the form that an audit event may show. Its path and query may hold a secret, so only
  * their hash is shown: it identifies the URL to those who know it.
  */

@@ -2,6 +2,7 @@ import { recordAuditEvent } from '../../../src/database/record/audit-event';
 import { recordEvents } from '../../../src/database/record/event';
 import type { Transaction } from '../../../src/database/pool/connection';
 import { raw } from '../../../src/database/pool/statement';
+import { newWebhookSecret, replaceWebhookSecret } from '../../../src/database/webhook/change-endpoint';
 import { databaseOfFile } from '../../support/database';
 import { OPERATOR } from '../../support/operator';
 import { makeSchedule, standingApproval } from '../../support/standing';
@@ -85,6 +86,12 @@ it.each([
     } as const;
     await recordEvents(trx, [{ ...event, sequence: now?.sequence ?? 0 }]);
   });
+});
+
+it('an act that changed nothing is not on record as done', async () => {
+  const entityId = 'mch_unknown';
+  await test.db.transaction((trx) => replaceWebhookSecret(trx, OPERATOR, entityId, newWebhookSecret()));
+  expect(await test.db.rows`SELECT id FROM audit_events WHERE entity_id = ${entityId}`).toEqual([]);
 });
 
 it('a party that has changed its address a thousand times has few of its acts read at the next', async () => {
