@@ -70,20 +70,15 @@ export async function standingApproval(
     const currency = terms.currency ?? 'NGN';
     const [agreement] = await openAgreements(trx, merchantId, [{ id: customerId, bankId }], currency);
     if (!agreement) throw new Error('the agreement could not be made');
-    await applyDecision(
-      trx,
-      agreement.id,
-      {
-        decision: 'approve_recurring',
-        blocked: false,
-        terms: {
-          currency,
-          dailyLimit: terms.dailyLimit ?? null,
-          monthlyLimit: terms.monthlyLimit ?? null,
-        },
+    await applyDecision(trx, agreement.id, {
+      decision: 'approve_recurring',
+      blocked: false,
+      terms: {
+        currency,
+        dailyLimit: terms.dailyLimit ?? null,
+        monthlyLimit: terms.monthlyLimit ?? null,
       },
-      'bank',
-    );
+    });
     return {
       bankId,
       providerId: provider.entityId,

@@ -5,7 +5,7 @@ import { lockAgreements, lockAgreementsWhere, openAgreements, type Agreement } f
 import { close, OUTCOME_COLUMNS, type ClosedBy, type Outcome } from './close-billing-requests';
 import type { Executor, Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
-import { announceDecision, applyDecision, type NewDecision } from '../decision/apply-decision';
+import { applyUnasked, type NewDecision } from '../decision/apply-decision';
 import { endDuplicates, endExplained } from '../reconciliation-exception/end-exceptions';
 import { openExceptions } from '../reconciliation-exception/open-exceptions';
 import { refuseAnswer } from '../reconciliation-exception/refuse-answer';
@@ -271,8 +271,7 @@ async function applyToAgreement(
   const granted = grants ? grantOf(agreement, asked.currency) : undefined;
   const decided = suspends ? ({ decision: 'suspended', blocked: false } as const) : granted;
   if (!decided) return;
-  await applyDecision(trx, agreement.id, decided, 'bank');
-  await announceDecision(trx, agreement.id);
+  await applyUnasked(trx, agreement.id, decided);
 }
 
 /**

@@ -2,7 +2,7 @@ import { Failure } from '../../domain/failures';
 import { lockAgreementsWhere, type Agreement } from '../agreement/agreement';
 import type { Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
-import { announceDecision, applyDecision } from '../decision/apply-decision';
+import { applyDecision, applyUnasked } from '../decision/apply-decision';
 import { endIntents, ENDED_COLUMNS, limitsOf, type EndedIntent, type SpendingLimits } from './end-intents';
 
 /** A customer changes an earlier decision at the bank, without being asked. */
@@ -54,8 +54,8 @@ export async function changeDecision(
   const limited = daily !== before.dailyLimit || monthly !== before.monthlyLimit;
   if (!decided && !limited) return;
   const terms = { currency: before.currency, dailyLimit: daily, monthlyLimit: monthly };
-  await applyDecision(trx, agreementId, { decision, blocked, ...(limited && { terms }) }, 'bank');
-  if (decided) await announceDecision(trx, agreementId);
+  const apply = decided ? applyUnasked : applyDecision;
+  await apply(trx, agreementId, { decision, blocked, ...(limited && { terms }) });
 }
 
 /** The merchant's first intent still waits for an answer to its own terms. */

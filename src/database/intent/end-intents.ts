@@ -6,7 +6,7 @@ import { intentClosedSequence } from '../../domain/webhook/webhook-sequence';
 import { lockAgreements, lockAgreementsWhere, type Agreement } from '../agreement/agreement';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
-import { announceDecision, applyDecision } from '../decision/apply-decision';
+import { applyDecision, applyUnasked } from '../decision/apply-decision';
 import type { Cause } from '../../domain/words/timeline';
 import type { Keyring } from '../keyring/keyring';
 import { groupBy } from '../../domain/group';
@@ -223,17 +223,16 @@ async function applyAnswer(
   const { currency, decidedBefore, grantedSince } = asked;
   const decision = answer.customerDecision;
   if (answer.blockMerchant) {
-    await applyDecision(trx, agreement.id, { decision: 'deny', blocked: true }, 'bank');
+    await applyDecision(trx, agreement.id, { decision: 'deny', blocked: true });
   } else if (isApproval(answer)) {
     const terms = { currency, dailyLimit: answer.daily, monthlyLimit: answer.monthly };
-    await applyDecision(trx, agreement.id, { decision, blocked: false, terms }, 'bank');
+    await applyDecision(trx, agreement.id, { decision, blocked: false, terms });
   } else if (decision === 'suspended' || agreement.decision === 'pending') {
-    await applyDecision(trx, agreement.id, { decision, blocked: false }, 'bank');
+    await applyDecision(trx, agreement.id, { decision, blocked: false });
   } else if (grantedSince && !decidedBefore.startsWith('approve') && agreement.currency === currency) {
     const before = decidedBefore === 'suspended' ? decidedBefore : decision;
     const restored = { decision: before, blocked: false, ...termsBefore(asked) };
-    await applyDecision(trx, agreement.id, restored, 'bank');
-    await announceDecision(trx, agreement.id);
+    await applyUnasked(trx, agreement.id, restored);
   }
 }
 

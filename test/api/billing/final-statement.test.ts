@@ -63,7 +63,7 @@ async function anotherCustomer(): Promise<Standing> {
     const [agreement] = await openAgreements(trx, merchantId, [payer], 'NGN');
     const agreementId = agreement?.id ?? '';
     const approved = { decision: 'approve_recurring', blocked: false } as const;
-    await applyDecision(trx, agreementId, approved, 'bank');
+    await applyDecision(trx, agreementId, approved);
     return { ...parties, customerId, agreementId };
   });
 }
