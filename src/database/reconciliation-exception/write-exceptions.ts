@@ -1,69 +1,67 @@
-import { groupBy } from '../../domain/group';
+import type { Cause } from '../../domain/words/timeline';
+import { newId } from '../identifier/new-id';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
-import { recordEvents, type AuditEvent } from '../record/event';
-import { announce } from '../webhook/announce-webhooks';
+import type { Row, TransitionOf } from '../transition/transition';
+import { writeTransitions } from '../transition/write-transition';
 import { EXCEPTION_COLUMNS, shownTo, type ExceptionRecord } from './list-exceptions';
 
-export interface ChangedException {
-  id: string;
-  sequence: number;
-  at: Date;
+export interface ChangedException extends Row {
   details: Record<string, unknown>;
 }
 
 /** Items of one webhook, the same limit as for all webhooks. */
 const ANNOUNCED_AT_ONCE = 100;
 
-/** @param workflowId of the workflow that makes the first attempts, if any does */
-export async function announceExceptions(
-  trx: Executor,
-  type: 'exception.opened' | 'exception.resolved',
-  cause: AuditEvent['cause'],
-  changed: ChangedException[],
-  workflowId?: string,
-): Promise<void> {
-  await recordEvents(
-    trx,
-    changed.map(({ id: resourceId, ...more }) => ({ resourceId, type, cause, ...more })),
-  );
-  const ids = changed.map(({ id }) => id).toSorted();
-  for (let from = 0; from < ids.length; from += ANNOUNCED_AT_ONCE) {
-    await announcePage(trx, type, ids.slice(from, from + ANNOUNCED_AT_ONCE), workflowId);
-  }
-}
-
 /**
- * Tells the bank that is asked, and the merchant; for a payment between customers the payee's bank.
- * Both sides count the same number of webhooks. A side gets all its exceptions in one webhook.
+ * Writes that exceptions were opened, or resolved. Tells the bank that is asked, and the merchant;
+ * for a payment between customers the payee's bank. Both sides count the same number of webhooks. A
+ * side gets all its exceptions in one webhook.
  */
-async function announcePage(
+export async function writeExceptions(
   trx: Executor,
-  webhookType: 'exception.opened' | 'exception.resolved',
-  ids: string[],
-  workflowId: string | undefined,
+  changed: ChangedException[],
+  of: {
+    event: 'exception.opened' | 'exception.resolved';
+    cause: Cause;
+    /** Makes the first attempts at the webhooks, if any does. */
+    workflowId?: string | undefined;
+  },
 ): Promise<void> {
+  if (changed.length === 0) return;
   const counted = await trx.rows<ExceptionRecord>`
-    UPDATE reconciliation_exceptions x SET told = x.told + 1 WHERE x.id = ANY(${ids})
+    UPDATE reconciliation_exceptions x SET told = x.told + 1 WHERE x.id = ANY(${changed.map(({ id }) => id)})
     RETURNING ${raw(EXCEPTION_COLUMNS)}`;
-  const perSide = counted
+  const facts = new Map(changed.map(({ details, ...row }) => [row.id, { row, details }]));
+  const batches = new Map<string, string>();
+  const batchOf = (webhook: string) => {
+    const batchId = batches.get(webhook) ?? newId('batch');
+    batches.set(webhook, batchId);
+    return batchId;
+  };
+  const { event, cause, workflowId } = of;
+  const transitions = counted
     .toSorted((one, other) => (one.exceptionId < other.exceptionId ? -1 : 1))
-    .flatMap((exception) => sidesOf(exception).map((entityId) => ({ entityId, exception })));
-  await announce(
-    trx,
-    [...groupBy(perSide, ({ entityId }) => entityId)].map(([entityId, own]) => ({
-      entityId,
-      webhookType,
-      ...(workflowId !== undefined && { workflowId }),
-      items: own.map(({ exception }) => {
-        const role = entityId === exception.merchantId ? 'merchant' : 'bank';
-        return shownTo({ entityId, role }, exception);
-      }),
-    })),
-  );
+    .map((exception, n): TransitionOf<typeof event> => {
+      const tell = (entityId: string) => ({
+        entityId,
+        batchId: batchOf(`${Math.floor(n / ANNOUNCED_AT_ONCE)} ${entityId}`),
+        ...(workflowId !== undefined && { workflowId }),
+        item: shownTo({ entityId, role: entityId === exception.merchantId ? 'merchant' : 'bank' }, exception),
+      });
+      const [bank, ...others] = sidesOf(exception);
+      const tells = [tell(bank), ...others.map(tell)] as const;
+      const own = facts.get(exception.exceptionId);
+      if (!own) throw new Error(`${exception.exceptionId} has not changed`);
+      return event === 'exception.opened'
+        ? { event, cause, ...own, tells: { 'exception.opened': tells } }
+        : { event, cause, ...own, tells: { 'exception.resolved': tells } };
+    });
+  await writeTransitions(trx, transitions);
 }
 
 /** Payer and payee may be customers of one bank, which is then told once. */
-function sidesOf({ bankId, merchantId, payeeBankId }: ExceptionRecord): string[] {
-  return [...new Set([bankId, merchantId ?? payeeBankId].filter((id) => id !== null))];
+function sidesOf({ bankId, merchantId, payeeBankId }: ExceptionRecord): [string, ...string[]] {
+  const other = merchantId ?? payeeBankId;
+  return other === null || other === bankId ? [bankId] : [bankId, other];
 }
