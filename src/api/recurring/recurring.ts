@@ -84,7 +84,7 @@ function changeRecurring(
   const { endDate: endAt, ...rest } = body;
   const rules = recurringRules(deps.config);
   return act(call, scheduleData, (trx) =>
-    changeSchedule(trx, rules, caller, params.scheduleId, { ...rest, endAt }),
+    changeSchedule(trx, rules, { caller, scheduleId: params.scheduleId }, { ...rest, endAt }),
   );
 }
 

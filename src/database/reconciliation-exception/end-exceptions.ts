@@ -119,8 +119,8 @@ export async function endDuplicates(
 /** Ends an exception that the bank's next file explains. Locks the charge. */
 export async function endMatchedException(trx: Executor, exceptionId: string): Promise<void> {
   await lockChargeOfException(trx, { exceptionId, bankId: null });
-  const end = { cause: 'network', resolution: 'no_difference', bankTransactionId: null } as const;
-  await endExceptions(trx, [exceptionId], end);
+  const match = { cause: 'network', resolution: 'no_difference', bankTransactionId: null } as const;
+  await endExceptions(trx, [exceptionId], match);
 }
 
 /**

@@ -69,8 +69,7 @@ export async function forecast(
   db: Executor,
   rules: RecurringRules,
   of: ForecastOf,
-  days: number,
-  deadline: number,
+  { days, deadline }: { days: number; deadline: number },
 ): Promise<ForecastLine[]> {
   const lines = new Map<string, ForecastLine>();
   let steps = 0;

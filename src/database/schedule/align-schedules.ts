@@ -3,7 +3,7 @@ import { hasEnded, permitted, statusOf } from '../../domain/recurring/recurring'
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { lockAgreementsWhere, type Agreement } from '../agreement/agreement';
 import type { Executor } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, sql } from '../pool/statement';
 import type { AuditEvent } from '../record/event';
 import { enqueueBulkSignals } from '../outbox';
 import { holdOrFree, holdOrFreeEntity, NOT_ENDED } from './hold-schedules';
@@ -102,9 +102,8 @@ async function syncSchedules(
     trx,
     'termsChanged',
     of,
-    `SELECT '${workflowIds.recurring('')}' || s.id FROM schedules s
-     WHERE ${whose} AND ${NOT_ENDED} AND s.id > :last`,
-    { of, last: last.id },
+    sql`SELECT ${workflowIds.recurring('')} || s.id FROM schedules s
+        WHERE ${raw(whose, { of })} AND ${raw(NOT_ENDED)} AND s.id > ${last.id}`,
   );
 }
 

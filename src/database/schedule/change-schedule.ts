@@ -86,8 +86,7 @@ export async function cancelSchedule(trx: Transaction, caller: Party, scheduleId
 export async function changeSchedule(
   trx: Transaction,
   rules: RecurringRules,
-  caller: Party,
-  scheduleId: string,
+  { caller, scheduleId }: { caller: Party; scheduleId: string },
   change: ScheduleChange,
 ): Promise<void> {
   const before = await lockScheduleOfParty(trx, caller, scheduleId);
