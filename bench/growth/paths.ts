@@ -82,7 +82,12 @@ export function paths(s: Subjects): Record<string, Path> {
   const bill = (
     db: Database,
     lines: { phrase: string; agreementId: string }[] | { phrase: string; lookupId: string }[],
-  ) => acceptCharges(db, RULES, s.merchant, lines, charge, (_, [id = '']) => `billing-request/${id}`);
+  ) =>
+    acceptCharges(db, RULES, s.merchant, {
+      lines,
+      charge,
+      workflowIdOf: (_, [id = '']) => `billing-request/${id}`,
+    });
   const history =
     (party: Party, filter: Parameters<typeof listTransactions>[2] = {}, page = FIRST): Path =>
     (db) =>
@@ -294,7 +299,7 @@ const answered = (
   db: Database,
   { id, bankId }: { id: string; bankId: string },
   answer: Parameters<typeof answerBillingRequest>[3],
-) => db.transaction((trx) => answerBillingRequest(trx, bankId, id, answer, {}));
+) => db.transaction((trx) => answerBillingRequest(trx, bankId, id, answer));
 
 function of<Item>(items: Item[], n: number): Item {
   const item = items[n % items.length];

@@ -166,7 +166,7 @@ export async function answerCharges(
       declineReason === undefined
         ? ({ outcome: 'approved', bankTransactionId: `tx-${id}`, action: null } as const)
         : ({ outcome: 'declined', declineReason, action: null } as const);
-    await db.transaction((trx) => answerBillingRequest(trx, bankId, id, answer, {}));
+    await db.transaction((trx) => answerBillingRequest(trx, bankId, id, answer));
   }
   return asked.length;
 }

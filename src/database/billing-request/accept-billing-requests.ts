@@ -58,7 +58,12 @@ export interface AcceptedBill {
   bankIds: string[];
 }
 
-export type WorkflowIdOf = (batchId: string, billingRequestIds: string[]) => string;
+export interface Bill<Line extends BillLine = BillLine> {
+  lines: Line[];
+  charge: Charge;
+  /** Names the workflow that follows the charges. */
+  workflowIdOf: (batchId: string, billingRequestIds: string[]) => string;
+}
 
 export type DecidedLine =
   { phrase: string; refused: Failure } | ({ phrase: string; refused?: never } & NewRequest);
@@ -96,9 +101,7 @@ export async function acceptCharges(
   trx: Executor,
   rules: BillingRules,
   merchantId: string,
-  lines: BillLine[],
-  charge: Charge,
-  workflowIdOf: WorkflowIdOf,
+  { lines, charge, workflowIdOf }: Bill,
 ): Promise<AcceptedBill> {
   const ids = lines.flatMap((line) => ('agreementId' in line && line.agreementId ? [line.agreementId] : []));
   const lookupIds = lines.flatMap((line) => ('lookupId' in line ? [line.lookupId] : []));
@@ -141,7 +144,7 @@ export async function acceptCharges(
       counted: sums,
     };
   });
-  return openBill(trx, rules, { merchant }, decided, workflowIdOf);
+  return openBill(trx, rules, { merchant }, { decided, workflowIdOf });
 }
 
 /** A charge without an agreement: its customer is asked. */
@@ -170,8 +173,7 @@ export async function openBill(
   trx: Executor,
   rules: BillingRules,
   biller: Biller,
-  decided: DecidedLine[],
-  workflowIdOf: WorkflowIdOf,
+  { decided, workflowIdOf }: Pick<Bill, 'workflowIdOf'> & { decided: DecidedLine[] },
 ): Promise<AcceptedBill> {
   const batchId = newId('batch');
   const requests = decided.filter((line) => line.refused === undefined);

@@ -38,6 +38,8 @@ export type AnswerResult = {
   | { agreed: false; status: BillingRequestStatus; /** No answer of the bank ended it. */ late: boolean }
 );
 
+type Answer = BankAnswer & { batchId?: string | undefined; metadata?: Record<string, unknown> | undefined };
+
 /**
  * Takes a bank's answer to a charge. Repeating an answer changes nothing and is agreed to again, as
  * is a second decline. A contradicting answer, a late approval, or an answer with the id of another
@@ -50,18 +52,17 @@ export async function answerBillingRequest(
   trx: Transaction,
   bankId: string,
   billingRequestId: string,
-  answer: BankAnswer,
-  more: { batchId?: string | undefined; metadata?: Record<string, unknown> | undefined },
+  answer: Answer,
 ): Promise<AnswerResult> {
   const asked = await lockAgreementForAnswer(trx, bankId, billingRequestId, answer);
-  if (more.batchId !== undefined && more.batchId !== asked.batchId) {
+  if (answer.batchId !== undefined && answer.batchId !== asked.batchId) {
     throw new Failure('invalid_request', 'This billing request belongs to another batch.', {
       problems: [
         { path: 'batchId', message: 'is not the batch of this billing request; leave it out or correct it' },
       ],
     });
   }
-  const decided = await decide(trx, billingRequestId, answer, more.metadata);
+  const decided = await decide(trx, billingRequestId, answer);
   if (!decided) {
     if (asked.grants) await trx.query('ROLLBACK TO SAVEPOINT granting');
     return answerRefused(trx, asked, answer);
@@ -126,12 +127,8 @@ async function lockAgreementForAnswer(
 const STATUS_AFTER = { approved: 'successful', declined: 'declined' } as const;
 
 /** If two answers with one transaction id race, the first to claim the id is taken. */
-async function decide(
-  trx: Executor,
-  billingRequestId: string,
-  answer: BankAnswer,
-  metadata: Record<string, unknown> | undefined,
-): Promise<Outcome | undefined> {
+async function decide(trx: Executor, billingRequestId: string, answer: Answer): Promise<Outcome | undefined> {
+  const { metadata } = answer;
   const approved = answer.outcome === 'approved';
   const bankTransactionId = approved ? answer.bankTransactionId : null;
   return trx.row<Outcome>`

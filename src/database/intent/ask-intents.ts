@@ -3,6 +3,7 @@ import { recordsOf } from '../pool/json';
 import { Failure } from '../../domain/failures';
 import { groupBy } from '../../domain/group';
 import type { Metadata } from '../../domain/metadata';
+import { workflowIds } from '../../domain/workflow/workflow-id';
 import { blockersOf, openAgreements, type Agreement } from '../agreement/agreement';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
@@ -40,15 +41,12 @@ interface NewIntent {
 /**
  * Accepts or refuses each customer by itself. An open intent of the two parties is superseded; the
  * customer's earlier approval holds until the new intent is approved.
- *
- * @param workflowIdOf names the workflow that waits for an intent's answer
  */
 export async function createIntents(
   trx: Executor,
   rules: BillingRules,
   merchantId: string,
   request: IntentRequest,
-  workflowIdOf: (intentId: string) => string,
 ): Promise<{ items: IntentItem[]; intents: { id: string; reference: string; bankId: string }[] }> {
   const payers = await payersByLookupId(
     trx,
@@ -97,7 +95,7 @@ export async function createIntents(
   );
   const intents = items.filter((item): item is NewIntent => !('refused' in item));
   await supersede(trx, intents);
-  await insertIntents(trx, rules, merchant, request, intents, workflowIdOf);
+  await insertIntents(trx, merchant, { ...request, ...rules }, intents);
   return {
     items: items.map((item) =>
       'refused' in item
@@ -124,20 +122,18 @@ async function supersede(trx: Executor, intents: NewIntent[]): Promise<void> {
 
 async function insertIntents(
   trx: Executor,
-  rules: BillingRules,
   merchant: MerchantFace,
-  request: IntentRequest,
+  request: IntentRequest & Pick<BillingRules, 'intentWindowS'>,
   intents: NewIntent[],
-  workflowIdOf: (intentId: string) => string,
 ): Promise<void> {
   if (intents.length === 0) return;
   const batchId = newId('batch');
   const at = merchant.now;
-  const expiresAt = new Date(at.getTime() + rules.intentWindowS * 1000);
+  const expiresAt = new Date(at.getTime() + request.intentWindowS * 1000);
   // A bank's intents share one webhook, which the first intent's workflow carries.
   const asked = [...groupBy(intents, ({ payer }) => payer.bankId).values()].flatMap((ofBank) => {
     const deliveryId = newId('delivery');
-    const workflowId = workflowIdOf(ofBank[0]?.id ?? '');
+    const workflowId = workflowIds.intent(ofBank[0]?.id ?? '');
     return ofBank.map((intent) => ({ ...intent, webhook: { batchId, deliveryId, workflowId } }));
   });
   const inserted = recordsOf(
@@ -148,7 +144,7 @@ async function insertIntents(
       customerId: payer.customerId,
       bankId: payer.bankId,
       lookupId: payer.lookupId,
-      workflowId: workflowIdOf(id),
+      workflowId: workflowIds.intent(id),
       bankDeliveryId: webhook.deliveryId,
       decidedBefore: agreement.decision,
     })),

@@ -123,7 +123,7 @@ describe('a declined charge', () => {
     }>`SELECT id FROM billing_requests WHERE schedule_id = ${played.id}`;
     const approved = { outcome: 'approved', bankTransactionId: `late-${asked?.id}`, action: null } as const;
     const late = await db.transaction((trx) =>
-      answerBillingRequest(trx, played.standing.bankId, asked?.id ?? '', approved, {}),
+      answerBillingRequest(trx, played.standing.bankId, asked?.id ?? '', approved),
     );
     expect(late).toMatchObject({ status: 'declined', agreed: false });
     await resolve(asked?.id ?? '');
