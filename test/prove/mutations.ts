@@ -213,13 +213,13 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     changes: [
       [
         CLOSE,
-        `{ 'billing.credit': { ...toOwner(charge), deliveryId, item } }`,
-        `{ 'billing.credit': [{ ...toOwner(charge), deliveryId, item }, { ...toOwner(charge), item }] }`,
+        `{ 'billing.credit': { ...toOwner, deliveryId, item: credit } }`,
+        `{ 'billing.credit': [{ ...toOwner, deliveryId, item: credit }, { ...toOwner, item: credit }] }`,
       ],
     ],
   },
   'a payment between customers is credited to whoever has paid it': {
-    changes: [[CLOSE, `payeeLookupId: lookupID } = charge`, `lookupId: lookupID } = charge`]],
+    changes: [[CLOSE, `payeeLookupId: lookupID, bankId`, `lookupId: lookupID, bankId`]],
   },
   'a payment between customers is booked for the bank that paid it': {
     changes: [

@@ -70,36 +70,31 @@ export async function close(trx: Executor, closed: Outcome[], end: End): Promise
       ? [{ agreementId, amount, day: countedDay, month: countedMonth }]
       : [],
   );
-  const credits = closed.filter(isCredit).map((charge) => ({ charge, deliveryId: newId('delivery') }));
-  const credited = credits.map(({ charge, deliveryId }) => creditOf(charge, deliveryId, end));
-  const others = closed.filter((charge) => !isCredit(charge));
-  const ended = others.map((charge) => endOf(trx.keyring, charge, end));
+  const credits = closed.filter(isCredit).map(({ id }) => ({ id, deliveryId: newId('delivery') }));
+  const deliveryOf = new Map(credits.map(({ id, deliveryId }) => [id, deliveryId]));
   await Promise.all([
-    writeTransitions(trx, [...credited, ...ended]),
-    releaseSpending(trx, released),
-    expectCredits(
+    writeTransitions(
       trx,
-      credits.map(({ charge, deliveryId }) => ({ id: charge.id, deliveryId })),
+      closed.map((charge) => endOf(trx.keyring, charge, end, deliveryOf.get(charge.id))),
     ),
+    releaseSpending(trx, released),
+    expectCredits(trx, credits),
     ...closed.map(({ scheduleId }) => end.signal && scheduleId !== null && signalAnswered(trx, scheduleId)),
   ]);
 }
 
-/** The payee's bank is told of money to credit in a webhook of its own kind. */
-function creditOf(charge: Credit, deliveryId: string, end: End): Transition {
-  const { reference, amount, currency, bankId: payerBankId, bankTransactionId } = charge;
-  const { id: billingRequestId, payeeLookupId: lookupID } = charge;
-  const of = { billingRequestId, sequence: endSequence(charge, end), reference, amount, currency };
-  const item = { ...of, lookupID, payerBankId, bankTransactionId };
-  return { ...debited(charge, end), tells: { 'billing.credit': { ...toOwner(charge), deliveryId, item } } };
-}
-
-/** Tells both sides of an end; the payer's bank only if it did not cause it. */
-function endOf(keyring: Keyring, charge: Outcome, end: End): Transition {
-  const { reference, amount, currency, status, declineReason, scheduleId } = charge;
-  const of = { billingRequestId: charge.id, sequence: endSequence(charge, end), reference, amount, currency };
-  const item = {
-    ...of,
+/**
+ * Tells both sides of an end; the payer's bank only if it did not cause it. A payee's bank is told
+ * of money to credit in a webhook of its own kind.
+ */
+function endOf(keyring: Keyring, charge: Outcome, end: End, deliveryId = ''): Transition {
+  const { id: billingRequestId, reference, amount, currency, status, declineReason, scheduleId } = charge;
+  const { batchId, workflowId, bankTransactionId } = charge;
+  const sequence = chargeEndSequence(charge, !end.undelivered?.has(billingRequestId));
+  const toOwner = { entityId: charge.ownerId, batchId, workflowId };
+  const item = { billingRequestId, sequence, reference, amount, currency };
+  const answered = {
+    ...item,
     ...payerAsBilled(keyring, charge),
     customerAction: status === 'successful' ? 'approved' : 'declined',
     status,
@@ -107,13 +102,27 @@ function endOf(keyring: Keyring, charge: Outcome, end: End): Transition {
     scheduleId,
     metadata: charge.merchantId === null ? undefined : charge.metadata,
   } as const;
-  const response = { ...toOwner(charge), item };
-  if (status === 'successful') return { ...debited(charge, end), tells: { 'billing.response': response } };
-  return {
-    event: 'billing_request.declined',
-    ...ended(charge, end),
-    tells: { 'billing.response': response, 'billing.closed': toPayersBank(charge, end) },
+  const response = { 'billing.response': { ...toOwner, item: answered } };
+  const ended = {
+    cause: end.cause,
+    row: { ...charge, at: charge.closedAt },
+    details: { ...end.details, declineReason: declineReason && reasonForAudit(declineReason) },
+    wakes: end.signal && scheduleId === null ? { ...charge, signal: end.signal } : undefined,
   };
+  if (status === 'declined') {
+    const tells = { ...response, 'billing.closed': toPayersBank(charge, end) };
+    return { event: 'billing_request.declined', ...ended, tells };
+  }
+  const entry = {
+    kind: 'charge',
+    paid: charge,
+    booked: { identifier: bankTransactionId, billingRequestId },
+  } as const;
+  const debited = { event: 'billing_request.successful', ...ended, entry } as const;
+  if (!isCredit(charge)) return { ...debited, tells: response };
+  const { payeeLookupId: lookupID, bankId: payerBankId } = charge;
+  const credit = { ...item, lookupID, payerBankId, bankTransactionId: charge.bankTransactionId };
+  return { ...debited, tells: { 'billing.credit': { ...toOwner, deliveryId, item: credit } } };
 }
 
 /** A bank is told of an end that it did not cause, if it was asked at all. */
@@ -123,27 +132,6 @@ function toPayersBank(charge: Outcome, { cause, undelivered }: End): Tell<'billi
   const sequence = chargeClosedSequence(charge, !undelivered?.has(charge.id));
   const item = { billingRequestId, sequence, reference, status: 'declined', declineReason } as const;
   return { entityId, batchId, workflowId, item };
-}
-
-const endSequence = (charge: Outcome, { undelivered }: End) =>
-  chargeEndSequence(charge, !undelivered?.has(charge.id));
-
-const toOwner = ({ ownerId: entityId, batchId, workflowId }: Outcome) => ({ entityId, batchId, workflowId });
-
-function ended(charge: Outcome, { cause, signal, details }: End) {
-  const { closedAt: at, declineReason, scheduleId } = charge;
-  return {
-    cause,
-    row: { ...charge, at },
-    details: { ...details, declineReason: declineReason && reasonForAudit(declineReason) },
-    wakes: signal && scheduleId === null ? { ...charge, signal } : undefined,
-  };
-}
-
-function debited(charge: Outcome, end: End) {
-  const booked = { identifier: charge.bankTransactionId, billingRequestId: charge.id };
-  const entry = { kind: 'charge', paid: charge, booked } as const;
-  return { event: 'billing_request.successful', ...ended(charge, end), entry } as const;
 }
 
 type Credit = Outcome & { payeeLookupId: string; bankTransactionId: string };

@@ -171,19 +171,17 @@ async function answerRefused(
   const declines = answer.outcome === 'declined';
   // Only a bank's earlier answer can be repeated; a passed window is not an answer of the bank's.
   const late = found.closedBy !== 'bank';
-  const repeats = !late && sameAnswer(found, answer);
-  const { agreed, duplicate } = await refuseAnswer(
-    trx,
-    {
-      ...found,
-      billingRequestId,
-      refundId: null,
-      says: answer.outcome,
-      bankTransactionId: declines ? null : answer.bankTransactionId,
-      reason: declines ? answer.declineReason : null,
-    },
-    { repeats, movesNothing: late && declines, kind: late ? 'late_answer' : 'conflicting_answer' },
-  );
+  const { agreed, duplicate } = await refuseAnswer(trx, {
+    ...found,
+    kind: late ? 'late_answer' : 'conflicting_answer',
+    billingRequestId,
+    refundId: null,
+    says: answer.outcome,
+    bankTransactionId: declines ? null : answer.bankTransactionId,
+    reason: declines ? answer.declineReason : null,
+    repeats: !late && sameAnswer(found, answer),
+    movesNothing: late && declines,
+  });
   if (declines && late) {
     const billingRequestIds = [billingRequestId];
     const explained = { kind: 'unanswered', resolution: 'no_money_moved', billingRequestIds } as const;

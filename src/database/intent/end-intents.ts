@@ -287,45 +287,48 @@ export async function endIntents(trx: Executor, ended: EndedIntent[], end: End):
 
 const askedBy = ({ batchId, bankId }: EndedIntent) => `${batchId} ${bankId}`;
 
-/** @param toBank of the bank's webhook */
+/** @param toBank the number of the bank's webhook, and the workflow that carries it */
 function endOf(
   keyring: Keyring,
   intent: EndedIntent,
   { cause, signal }: End,
-  { sequence, workflowId }: { sequence: number; workflowId: string },
+  toBank: { sequence: number; workflowId: string },
 ): Transition {
   const { id: intentId, reference, lookupId: lookupID, status, reason, customerDecision } = intent;
-  const { batchId, customerId, currency, metadata } = intent;
+  const { agreementId, merchantId, bankId, batchId, workflowId, customerId, currency, metadata } = intent;
   const item = { intentId, sequence: 1, reference, lookupID, reason };
-  const approved = status === 'approved';
-  const response = {
-    ...item,
-    customerId,
-    status,
-    customerDecision,
-    customerAction: approved ? 'approved' : 'declined',
-    currency,
-    paymentID: approved
-      ? makePaymentId(keyring, intent.paymentIdKey, intent.agreementId, intent.merchantId)
-      : undefined,
-    metadata,
-  } as const;
-  const transition = {
+  const paymentID =
+    status === 'approved' ? makePaymentId(keyring, intent.paymentIdKey, agreementId, merchantId) : undefined;
+  const customerAction = status === 'approved' ? 'approved' : 'declined';
+  const ended = {
     cause,
     row: { id: intentId, sequence: intent.sequence, at: intent.closedAt },
     details: { reason, customerDecision },
     wakes: signal && { ...intent, signal },
   };
-  const toMerchant = {
-    'billing.intent.response': {
-      entityId: intent.merchantId,
-      batchId,
-      workflowId: intent.workflowId,
-      item: response,
-    },
+  const answer = {
+    ...item,
+    customerId,
+    status,
+    customerDecision,
+    customerAction,
+    currency,
+    paymentID,
+    metadata,
+  } as const;
+  const response = { entityId: merchantId, batchId, workflowId, item: answer };
+  const tells = { 'billing.intent.response': response };
+  if (status === 'approved') return { event: 'intent.approved', ...ended, tells };
+  const closed = {
+    entityId: bankId,
+    batchId,
+    workflowId: toBank.workflowId,
+    item: { ...item, sequence: toBank.sequence, status },
   };
-  if (approved) return { event: 'intent.approved', ...transition, tells: toMerchant };
-  const closed = { entityId: intent.bankId, batchId, workflowId, item: { ...item, sequence, status } };
-  const toBank = { 'billing.intent.closed': cause === 'bank' ? undefined : closed };
-  return { event: `intent.${status}`, ...transition, tells: { ...toMerchant, ...toBank } };
+  const isTold = cause !== 'bank';
+  return {
+    event: `intent.${status}`,
+    ...ended,
+    tells: { ...tells, 'billing.intent.closed': isTold ? closed : undefined },
+  };
 }

@@ -1,4 +1,3 @@
-import type { AnswerKind } from '../../domain/books/reconciliation-exception';
 import { claimBankTransaction } from '../ledger/claim-bank-transaction';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
@@ -8,20 +7,15 @@ import { takeAnswerInDoubt, type AnswerInDoubt } from './open-exceptions';
 
 /** Answers of a bank that change nothing: agreed to, kept for the operator, or in doubt. */
 
-/** A bank's answer to a charge or a refund that did not take it. */
-interface NotTaken extends Omit<AnswerInDoubt, 'kind'> {
+/** A bank's answer to a charge or a refund that did not take it; `kind` is the doubt that it raises. */
+interface NotTaken extends AnswerInDoubt {
   bankId: string;
-  /** Of the charge or the refund: pending if the answer names another resource's transaction. */
+  /** Pending if the answer names another resource's transaction. */
   status: string;
-}
-
-interface Judged {
   /** The same answer came before, and was taken. */
   repeats: boolean;
   /** No money can have moved by it. */
   movesNothing: boolean;
-  /** The doubt that an answer with a transaction id of its own raises. */
-  kind: AnswerKind;
 }
 
 /**
@@ -34,21 +28,20 @@ interface Judged {
 export async function refuseAnswer(
   trx: Executor,
   answer: NotTaken,
-  { repeats, movesNothing, kind }: Judged,
 ): Promise<{ agreed: boolean; duplicate: boolean }> {
-  const { bankId, status, billingRequestId, refundId, says, bankTransactionId, reason } = answer;
+  const { bankId, status, billingRequestId, refundId, says, bankTransactionId, reason, repeats } = answer;
   const resourceId = refundId ?? billingRequestId;
   const duplicate =
     bankTransactionId !== null &&
     !(await claimBankTransaction(trx, { bankId, bankTransactionId, resourceId }));
   if (status === 'pending' && !duplicate) throw new Error(`${resourceId} is neither open nor closed`);
-  if (movesNothing) {
+  if (answer.movesNothing) {
     const about = refundId === null ? 'billing_request' : 'refund';
     await noteRefusedAnswer(trx, about, resourceId, { says, bankTransactionId });
   } else if (!repeats) {
-    const doubt = duplicate ? 'duplicate_transaction_id' : kind;
+    const kind = duplicate ? 'duplicate_transaction_id' : answer.kind;
     await takeAnswerInDoubt(trx, {
-      kind: doubt,
+      kind,
       billingRequestId,
       refundId,
       says,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Executor, Transaction } from '../pool/connection';
 import { customPlan, raw } from '../pool/statement';
-import type { AuditEvent } from './event';
+import type { Cause } from '../../domain/words/timeline';
 import { pages } from '../query/pages';
 
 /**
@@ -14,7 +14,7 @@ export interface Actor {
   /** `operator:<login>` for the command line, otherwise the id of the entity that called. */
   actor: string;
   /** The cause of events that follow from the action. */
-  cause: AuditEvent['cause'];
+  cause: Cause;
   /** The API request's id, which its caller may have chosen; null for the command line. */
   requestId: string | null;
   /** Our own id of the request, which is unique. */

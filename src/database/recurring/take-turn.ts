@@ -5,7 +5,7 @@ import { factsOf, nextBilling, type RecurringRules } from '../../domain/recurrin
 import type { Agreement } from '../agreement/agreement';
 import type { Database, Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
-import type { AuditEvent } from '../record/event';
+import type { Cause } from '../../domain/words/timeline';
 import { lockAlignedSchedule } from '../schedule/align-schedules';
 import type { ScheduleRow } from '../schedule/lock-schedules';
 import { writeSchedule, type ScheduleStep } from '../schedule/write-schedules';
@@ -13,7 +13,7 @@ import { readBillingsSeen, type BillingInHand, type BillingsSeen } from './read-
 import { DELAY_MAX_MS, placeOf } from './spread-crowd';
 
 /** A schedule's change, as its audit event records it. */
-export type ScheduleEvent = Pick<AuditEvent, 'type' | 'cause' | 'details'>;
+export type ScheduleEvent = { type: string; cause: Cause; details?: Record<string, unknown> };
 
 /**
  * A schedule's turn: a transaction in which its workflow takes one step.
@@ -31,7 +31,7 @@ export interface Turn extends BillingsSeen {
   facts: Facts;
   readonly steps: ScheduleStep[];
   /** The party whose action ends or moves the schedule. */
-  cause: AuditEvent['cause'];
+  cause: Cause;
   /** The workflow goes on at once, and is not signalled. */
   awake: boolean;
 }

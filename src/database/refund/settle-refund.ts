@@ -67,17 +67,17 @@ type EndedRefund = RefundRecord & { status: RefundAnswer['action']; at: Date; wa
 
 function endOf(ended: EndedRefund): Transition {
   const { refundId, status, rejectReason, billingRequestId, bankTransactionId: identifier } = ended;
-  const end = {
+  const answered = {
     cause: 'bank',
     row: { ...ended, id: refundId },
     details: { declineReason: rejectReason && reasonForAudit(rejectReason) },
     tells: { 'refund.response': toMerchant(ended) },
     wakes: { ...ended, signal: 'bankAnswered', workflowId: workflowIds.refund(refundId) },
   } as const;
-  if (status === 'rejected') return { event: 'refund.rejected', ...end };
+  if (status === 'rejected') return { event: 'refund.rejected', ...answered };
   const paid = { ...ended, ownerId: ended.merchantId };
   const booked = { identifier, billingRequestId, refundId };
-  return { event: 'refund.completed', ...end, entry: { kind: 'refund', paid, booked } };
+  return { event: 'refund.completed', ...answered, entry: { kind: 'refund', paid, booked } };
 }
 
 /** Ends the refund and claims the bank's transaction in one statement, or neither. */
@@ -110,15 +110,15 @@ async function answerRefused(
   const { status } = found;
   const { action, bankTransactionId, reason } = answer;
   const isSame = action === 'rejected' || found.bankTransactionId === bankTransactionId;
-  const refused = await refuseAnswer(
-    trx,
-    { ...found, says: action, bankTransactionId, reason },
-    {
-      movesNothing: status === 'returned' && isSame,
-      repeats: status === action && isSame,
-      kind: 'refund_conflict',
-    },
-  );
+  const refused = await refuseAnswer(trx, {
+    ...found,
+    kind: 'refund_conflict',
+    says: action,
+    bankTransactionId,
+    reason,
+    repeats: status === action && isSame,
+    movesNothing: status === 'returned' && isSame,
+  });
   return { refundId, status, ...refused };
 }
 
@@ -146,28 +146,21 @@ export async function remindBank(trx: Executor, refundId: string): Promise<void>
       waiting = false, bank_delivery_ids = bank_delivery_ids || ${deliveryId}::text
     WHERE id = ${refundId} RETURNING ${raw(REFUND_COLUMNS)}`;
   const row = { id: refundId, sequence: reminded.sequence, at: due.now };
+  const by = { cause: 'network', row } as const;
   const toBank = { 'refund.request': question(reminded, due, merchant, deliveryId) };
+  const tells = { ...toBank, 'refund.response': toMerchant(reminded) };
   await writeTransitions(
     trx,
-    due.reminders > 0
-      ? { event: 'refund.reminded', cause: 'network', row, tells: toBank }
-      : {
-          event: 'refund.overdue',
-          cause: 'network',
-          row,
-          tells: { ...toBank, 'refund.response': toMerchant(reminded) },
-        },
+    due.reminders === 0
+      ? { event: 'refund.overdue', ...by, tells }
+      : { event: 'refund.reminded', ...by, tells: toBank },
   );
 }
 
-interface Due {
+type Due = Record<'merchantId' | 'country' | 'lookupId' | 'bankTransactionId', string> & {
   now: Date;
   reminders: number;
-  merchantId: string;
-  country: string;
-  lookupId: string;
-  bankTransactionId: string;
-}
+};
 
 type Unreturned = RefundRecord & Pick<WebhookItem<'refund.response'>, 'status'>;
 

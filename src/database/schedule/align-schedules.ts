@@ -4,7 +4,7 @@ import { workflowIds } from '../../domain/workflow/workflow-id';
 import { lockAgreementsWhere, type Agreement } from '../agreement/agreement';
 import type { Executor } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
-import type { AuditEvent } from '../record/event';
+import type { Cause } from '../../domain/words/timeline';
 import { enqueueBulkSignals } from '../outbox';
 import { holdOrFree, holdOrFreeEntity, NOT_ENDED } from './hold-schedules';
 import { lockSchedules, type ScheduleRow } from './lock-schedules';
@@ -57,7 +57,7 @@ export async function lockAlignedSchedule(trx: Executor, scheduleId: string): Pr
 export async function syncSchedulesWithAgreement(
   trx: Executor,
   agreementId: string,
-  cause: AuditEvent['cause'],
+  cause: Cause,
 ): Promise<void> {
   await syncSchedules(trx, 's.agreement_id = :of', agreementId, cause);
 }
@@ -66,23 +66,14 @@ export async function syncSchedulesWithAgreement(
  * Suspends or resumes the schedules of a merchant, or of a bank's customers, after a change of its
  * trust or status. The span keeps the moment of the change for schedules that are read later.
  */
-export async function syncSchedulesOf(
-  trx: Executor,
-  entityId: string,
-  cause: AuditEvent['cause'],
-): Promise<void> {
+export async function syncSchedulesOf(trx: Executor, entityId: string, cause: Cause): Promise<void> {
   const whose = isId('bank', entityId) ? 's.bank_id = :of' : 's.merchant_id = :of';
   await syncSchedules(trx, whose, entityId, cause);
   // Last: a transaction that reads before this commits must not find the moment in its past.
   await holdOrFreeEntity(trx, entityId, whose);
 }
 
-async function syncSchedules(
-  trx: Executor,
-  whose: string,
-  of: string,
-  cause: AuditEvent['cause'],
-): Promise<void> {
+async function syncSchedules(trx: Executor, whose: string, of: string, cause: Cause): Promise<void> {
   const atOnce = await trx.rows<{ id: string; agreementId: string }>`
     SELECT s.id, s.agreement_id FROM schedules s
     WHERE ${raw(whose, { of })} AND ${raw(NOT_ENDED)} ORDER BY s.id LIMIT ${SYNC_AT_ONCE}`;
@@ -113,7 +104,7 @@ async function syncSchedules(
  *
  * @returns whether any changed, so that the rows given are out of date
  */
-async function align(trx: Executor, schedules: ScheduleRow[], cause: AuditEvent['cause']): Promise<boolean> {
+async function align(trx: Executor, schedules: ScheduleRow[], cause: Cause): Promise<boolean> {
   const live = schedules.filter((schedule) => !hasEnded(schedule.status));
   const aligned = live.map((before): ScheduleChange => {
     const may = permitted(before.agreement, before.currency);

@@ -1,4 +1,6 @@
 import type { Movement, EntryKind } from '../../domain/books/ledger';
+import type { BILLING_STATUSES } from '../../domain/lifecycle';
+import type { ScheduleStatus } from '../../domain/recurring/recurring';
 import type { WebhookType } from '../../domain/webhook/webhook';
 import type { Webhook, WebhookItem } from '../../domain/webhook/webhook-item';
 import type { Signal } from '../../domain/workflow/signal';
@@ -10,7 +12,7 @@ import type { Announcement } from '../webhook/announce-webhooks';
  * The parts of each transition, by the type of its event. A transition that lacks a webhook or an
  * entry named here does not compile.
  */
-interface Parts {
+interface Others {
   'billing_request.accepted': Money & Tells<'billing.request'>;
   'billing_request.successful': Money &
     Posts<'charge'> &
@@ -43,21 +45,14 @@ interface Parts {
   'schedule.created': Quiet;
   // A change that also ends the schedule is told by the end.
   'schedule.changed': Quiet & Tells<never, 'recurring.updated'>;
-  'schedule.active': Quiet & Tells<'recurring.updated'>;
-  'schedule.paused': Quiet & Tells<'recurring.updated'>;
-  'schedule.resumed': Quiet & Tells<'recurring.updated'>;
-  'schedule.suspended': Quiet & Tells<'recurring.updated'>;
-  'schedule.past_due': Quiet & Tells<'recurring.updated'>;
-  'schedule.completed': Quiet & Tells<'recurring.updated'>;
-  'schedule.cancelled': Quiet & Tells<'recurring.updated'>;
-  'schedule.failed': Quiet & Tells<'recurring.updated'>;
   'schedule.notice_given': Quiet & Tells<'recurring.upcoming'>;
-  'schedule.billing_charged': Quiet;
-  'schedule.billing_retrying': Quiet;
-  'schedule.billing_skipped': Quiet;
-  'schedule.billing_successful': Quiet;
-  'schedule.billing_failed': Quiet;
 }
+
+type Schedules = {
+  [Event in `schedule.${ScheduleStatus | 'resumed'}`]: Quiet & Tells<'recurring.updated'>;
+} & { [Event in `schedule.billing_${(typeof BILLING_STATUSES)[number] | 'charged'}`]: Quiet };
+
+type Parts = Others & Schedules;
 
 export type EventType = keyof Parts;
 

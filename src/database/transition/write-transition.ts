@@ -4,7 +4,7 @@ import { newId } from '../identifier/new-id';
 import { postEntries } from '../ledger/post-entries';
 import { signalWaiting } from '../outbox';
 import type { Executor } from '../pool/connection';
-import { recordEvents, type AuditEvent } from '../record/event';
+import { jsonOf } from '../pool/json';
 import { announce, type Announcement } from '../webhook/announce-webhooks';
 import type { MoneyRow, Row, Tell, Transition } from './transition';
 
@@ -21,7 +21,7 @@ export async function writeTransitions(
   // Sent together. The receivers of webhooks are read first: their bodies are made meanwhile.
   await Promise.all([
     announce(trx, announcementsOf(transitions)),
-    recordEvents(trx, transitions.map(eventOf)),
+    recordEvents(trx, transitions),
     postEntries(trx, transitions.flatMap(entriesOf)),
     ...[...groupBy(wakes, ({ signal }) => signal)].map(([signal, those]) =>
       signalWaiting(trx, signal, those),
@@ -29,9 +29,23 @@ export async function writeTransitions(
   ]);
 }
 
-function eventOf({ event, cause, row, details }: Transition): AuditEvent {
-  const { id: resourceId, sequence, at } = row;
-  return { resourceId, sequence, type: event, cause, details: { ...factsOf(row), ...details }, at };
+/** Writes events that are kept for good, with the ids of the transaction and of its API call. */
+async function recordEvents(trx: Executor, transitions: readonly Transition[]): Promise<void> {
+  if (transitions.length === 0) return;
+  const events = transitions.map(({ event, cause, row, details }) => ({
+    id: newId('event'),
+    resourceId: row.id,
+    sequence: row.sequence,
+    type: event,
+    cause,
+    details: { ...factsOf(row), ...details },
+    at: row.at,
+  }));
+  await trx.rows`
+    INSERT INTO events (id, resource_id, sequence, type, cause, details, business_at, request_id, commit_id)
+    SELECT e->>'id', e->>'resourceId', (e->>'sequence')::int, e->>'type', e->>'cause', e->'details',
+      (e->>'at')::timestamptz, ${trx.requestId ?? null}, ${trx.commitId}
+    FROM jsonb_array_elements(${jsonOf(events)}::jsonb) AS e`;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { recordAuditEvent } from '../../../src/database/record/audit-event';
-import { recordEvents } from '../../../src/database/record/event';
+import { writeTransitions } from '../../../src/database/transition/write-transition';
 import type { Transaction } from '../../../src/database/pool/connection';
 import { raw } from '../../../src/database/pool/statement';
 import { newWebhookSecret, replaceWebhookSecret } from '../../../src/database/webhook/change-endpoint';
@@ -78,13 +78,8 @@ it.each([
   await expect(change(counted)).rejects.toMatchObject(UNRECORDED);
   await change(counted, async (trx) => {
     const now = await trx.row<{ sequence: number }>`SELECT sequence FROM ${raw(table)} WHERE id = ${ids[id]}`;
-    const event = {
-      resourceId: ids[id],
-      type: 'agreement.decided',
-      cause: 'operator',
-      at: new Date(),
-    } as const;
-    await recordEvents(trx, [{ ...event, sequence: now?.sequence ?? 0 }]);
+    const row = { id: ids[id], sequence: now?.sequence ?? 0, at: new Date() };
+    await writeTransitions(trx, { event: 'agreement.decided', cause: 'operator', row, tells: {} });
   });
 });
 
