@@ -455,4 +455,9 @@ describe('the style', () => {
     const long = all.filter(({ text }) => text.trimEnd().split('\n').length > 400).map(({ path }) => path);
     expect(long.filter((path) => !path.endsWith('.generated.ts'))).toEqual([]);
   });
+
+  it('has one file that changes schedules, so that no change lacks its event, webhooks or signal', () => {
+    const writers = src.filter(({ text }) => /\bUPDATE schedules\b/.test(text)).map(({ path }) => path);
+    expect(writers).toEqual(['src/database/schedule/write-schedules.ts']);
+  });
 });

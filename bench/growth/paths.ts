@@ -83,7 +83,12 @@ export function paths(s: Subjects): Record<string, Path> {
   const bill = (
     db: Database,
     lines: { phrase: string; agreementId: string }[] | { phrase: string; lookupId: string }[],
-  ) => acceptCharges(db, RULES, s.merchant, lines, charge, (_, [id = '']) => `billing-request/${id}`);
+  ) =>
+    acceptCharges(db, RULES, s.merchant, {
+      lines,
+      charge,
+      workflowIdOf: (_, [id = '']) => `billing-request/${id}`,
+    });
   const history =
     (party: Party, filter: Parameters<typeof listTransactions>[2] = {}, page = FIRST): Path =>
     (db) =>
@@ -165,8 +170,10 @@ export function paths(s: Subjects): Record<string, Path> {
       await enqueueSignals(db, 'bankAnswered', [{ workflowId: `billing-request/bench-${n}` }]);
       await endLease(db, (await leaseOutboxRows(db, 'call', 100, 10)).leased, [], 0);
     },
-    'schedule: charge what is due': (db, n) => takeTurn(db, RULES, of(s.due, n), Infinity, chargeBilling),
-    'schedule: nothing to do': (db, n) => takeTurn(db, RULES, of(s.schedules, n), Infinity, () => undefined),
+    'schedule: charge what is due': (db, n) =>
+      takeTurn(db, RULES, { scheduleId: of(s.due, n), reportedUntil: Infinity }, chargeBilling),
+    'schedule: nothing to do': (db, n) =>
+      takeTurn(db, RULES, { scheduleId: of(s.schedules, n), reportedUntil: Infinity }, () => undefined),
     refund: (db, n) =>
       initiateRefund(db, s.merchant, {
         reference: of(s.refundable, n),
@@ -293,7 +300,7 @@ const answered = (
   db: Database,
   { id, bankId }: { id: string; bankId: string },
   answer: Parameters<typeof answerBillingRequest>[3],
-) => db.transaction((trx) => answerBillingRequest(trx, bankId, id, answer, {}));
+) => db.transaction((trx) => answerBillingRequest(trx, bankId, id, answer));
 
 function of<Item>(items: Item[], n: number): Item {
   const item = items[n % items.length];

@@ -1,4 +1,4 @@
-import type { ScheduleRow } from '../database/schedule/change-status';
+import type { ScheduleRow } from '../database/schedule/lock-schedules';
 import type { ScheduleEvent, TurnTaken } from '../database/recurring/take-turn';
 import { reasonForAudit } from '../domain/charge';
 import { inMoney } from '../domain/money';

@@ -84,7 +84,7 @@ export function createRecurringActivities(
   deliver: DeliverFirstAttempts,
 ): RecurringActivities {
   async function turn(scheduleId: string, reportedUntil: number, act: Act): Promise<Taken> {
-    const taken = await takeTurn(db, rules, scheduleId, reportedUntil, act);
+    const taken = await takeTurn(db, rules, { scheduleId, reportedUntil }, act);
     // Not only its own: the worker of an earlier turn may have died before it had sent.
     const { told } = await deliver(workflowIds.recurring(scheduleId), ANNOUNCED);
     return { ...taken, told };

@@ -15,7 +15,8 @@ export function fill(command: Command): void {
       onEngine(async (db, config, { merchant: merchantId }: { merchant?: string }) => {
         if (merchantId !== undefined && (await findEntity(db, merchantId))?.type !== 'merchant')
           throw unknownEntity('merchant');
-        const lines = await forecast(db, recurringRules(config), { merchantId }, FORECAST_DAYS, Infinity);
+        const window = { days: FORECAST_DAYS, deadline: Infinity };
+        const lines = await forecast(db, recurringRules(config), { merchantId }, window);
         const rows = lines.map((line) => [line.date, line.count, inMoney(line)]);
         return {
           json: {

@@ -126,20 +126,19 @@ export async function enqueueSignals(trx: Executor, signal: Signal, to: Addresse
 }
 
 /**
- * @param found SQL that selects their ids
  * @param partyId the party that caused it
+ * @param found selects the workflows' ids
  */
 export async function enqueueBulkSignals(
   trx: Executor,
   signal: Signal,
   partyId: string,
-  found: string,
-  bindings: Record<string, unknown>,
+  found: ReturnType<typeof raw>,
 ): Promise<void> {
   await trx.rows`
     INSERT INTO outbox (kind, workflow_id, signal, rank, owner_id)
     SELECT 'signal', found.workflow_id, ${signal}, ${raw(RANK.later)}, owner.id
-    FROM (${raw(found, bindings)}) AS found (workflow_id),
+    FROM (${found}) AS found (workflow_id),
       (SELECT ${raw(ownerOf(':partyId'), { partyId })} AS id) AS owner`;
   trx.wakeRelays?.();
 }

@@ -1,3 +1,4 @@
+import { raw } from '../../src/database/pool/statement';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { WorkflowNotFoundError, type Client } from '@temporalio/client';
 import type { Logger } from 'pino';
@@ -68,8 +69,8 @@ test('after a loss of Temporal’s data all of a kind is started again at once, 
      FROM schedules s, generate_series(1, 250) AS n WHERE s.id = '${id}'`,
   );
   for (let n = 1; n <= 250; n++) gone.add(workflowIds.recurring(`sch_lost${String(n).padStart(4, '0')}`));
-  const change = `SELECT 'recurring/sch_' || n FROM generate_series(1, 400) AS n`;
-  await enqueueBulkSignals(db, 'termsChanged', 'bnk_large', change, {});
+  const change = raw(`SELECT 'recurring/sch_' || n FROM generate_series(1, 400) AS n`);
+  await enqueueBulkSignals(db, 'termsChanged', 'bnk_large', change);
   await adoptNamespace(db, 'first');
   await db.rows`DELETE FROM outbox WHERE kind = 'start'`;
   const told = await Promise.all([adoptNamespace(db, 'second'), adoptNamespace(db, 'second')]);

@@ -1,3 +1,4 @@
+import { sql } from '../../src/database/pool/statement';
 import { once, EventEmitter } from 'node:events';
 import {
   endLease,
@@ -57,8 +58,7 @@ const inBulk = (n: number) =>
     test.db,
     'termsChanged',
     'bnk_large',
-    `SELECT 'recurring/' || n FROM generate_series(1, :n::int) AS n`,
-    { n },
+    sql`SELECT 'recurring/' || n FROM generate_series(1, ${n}::int) AS n`,
   );
 const take = async (...from: Parameters<typeof takeMessages>) => (await takeMessages(...from)).leased;
 const countByOwner = (taken: { ownerId: string }[]) =>

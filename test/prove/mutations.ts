@@ -22,9 +22,9 @@ const CALENDAR = 'src/domain/calendar.ts';
 const OUTCOME = 'src/database/billing-request/settle-billing-request.ts';
 const AGREEMENT = 'src/database/agreement/agreement.ts';
 const REFUND = 'src/database/refund/accept-refund.ts';
-const ANNOUNCE = 'src/database/billing-request/announce-billing-requests.ts';
+const CLOSE = 'src/database/billing-request/close-billing-requests.ts';
 const MISSING = 'src/database/bank-file/find-missing.ts';
-const LEDGER = 'src/database/ledger/post-settlement.ts';
+const WRITER = 'src/database/transition/write-transition.ts';
 const MATCH = 'src/database/bank-file/match-lines.ts';
 const RETURN = 'src/database/refund/return-refund.ts';
 const SEQUENCE = 'src/domain/webhook/webhook-sequence.ts';
@@ -80,7 +80,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   },
   'what a decline took from a limit is not given back': {
     seed: 285,
-    changes: [[OUTCOME, `releaseSpending(trx, released),`, `releaseSpending(trx, []),`]],
+    changes: [[CLOSE, `releaseSpending(trx, released),`, `releaseSpending(trx, []),`]],
   },
   'a charge that comes to a limit, to the kobo, is refused': {
     seed: 227,
@@ -203,23 +203,23 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   'a refund is not in the ledger': {
     changes: [
       [
-        'src/database/refund/settle-refund.ts',
-        `await postEntries(trx, [entry]);`,
-        `void postEntries(trx, []);`,
+        WRITER,
+        `if (!('entry' in transition)) return [];`,
+        `if (!('entry' in transition) || transition.event === 'refund.completed') return [];`,
       ],
     ],
   },
   'a payee’s bank is told twice to credit a payment between customers': {
     changes: [
       [
-        ANNOUNCE,
-        `[...toPayeeBanks, ...toBillers, ...toBanks]`,
-        `[...toPayeeBanks, ...toBillers, ...toBanks, ...toPayeeBanks]`,
+        CLOSE,
+        `{ 'billing.credit': { ...toOwner, deliveryId, item: credit } }`,
+        `{ 'billing.credit': [{ ...toOwner, deliveryId, item: credit }, { ...toOwner, item: credit }] }`,
       ],
     ],
   },
   'a payment between customers is credited to whoever has paid it': {
-    changes: [[ANNOUNCE, `lookupID: request.payeeLookupId,`, `lookupID: request.lookupId,`]],
+    changes: [[CLOSE, `payeeLookupId: lookupID, bankId`, `lookupId: lookupID, bankId`]],
   },
   'a payment between customers is booked for the bank that paid it': {
     changes: [
@@ -266,7 +266,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     changes: [[REFUND, `- b.reversed_amount - `, `- `]],
   },
   'a refund that came back is told to nobody': {
-    changes: [[RETURN, `await announceReturn(trx, returned);`, `void announceReturn;`]],
+    changes: [[RETURN, `tells: { 'refund.returned': toBothSides(returned) },`, `tells: {},`]],
   },
   'a charge is accepted, and never billed': {
     changes: [
@@ -280,9 +280,10 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   'a charge is in the history, and in no balance': {
     changes: [
       [
-        LEDGER,
-        `if (status !== 'successful') return;`,
-        `if (status !== 'successful' || charge.amount % 2n === 0n) return;`,
+        WRITER,
+        `if (!('entry' in transition)) return [];`,
+        `if (!('entry' in transition)) return [];
+  if (transition.event === 'billing_request.successful' && transition.row.amount % 2n === 0n) return [];`,
       ],
     ],
   },
@@ -290,17 +291,21 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     withDeaths: true,
     changes: [
       [
-        LEDGER,
-        `export async function postCharge(`,
+        WRITER,
+        `export async function writeTransitions(`,
         `async function postApart(trx, entries) {
-  const pool = (globalThis.apart ??= new (require('pg').Pool)({ connectionString: process.env.DATABASE_URL, max: 1 }));
-  const apart = { ...trx, commitId: crypto.randomUUID(), query: (text, values) => pool.query(text, values) };
-  setTimeout(() => void postEntries(apart, entries), 3_000);
+  const pool = (globalThis.apart ??= openDatabase(process.env.DATABASE_URL, 1, trx));
+  setTimeout(() => void pool.transaction((apart) => postEntries(apart, entries)), 3_000);
 }
 
-export async function postCharge(`,
+export async function writeTransitions(`,
       ],
-      [LEDGER, `await postEntries(trx, [entry]);`, `await postApart(trx, [entry]);`],
+      [WRITER, `import type { Executor } from`, `import { openDatabase, type Executor } from`],
+      [
+        WRITER,
+        `postEntries(trx, transitions.flatMap(entriesOf)),`,
+        `postApart(trx, transitions.flatMap(entriesOf)),`,
+      ],
     ],
   },
 };

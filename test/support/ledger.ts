@@ -62,8 +62,9 @@ export const anyCharge = (
   { bankId, merchantId }: { bankId: string; merchantId: string },
   settledAt: Date,
 ): LedgerEntry =>
-  entryOf(
-    'charge',
-    { resourceId: newId('billingRequest'), settledAt },
-    { amount: 1n, currency: 'NGN', bankId, merchantId, ownerId: merchantId },
-  );
+  entryOf({
+    kind: 'charge',
+    resourceId: newId('billingRequest'),
+    settledAt,
+    paid: { amount: 1n, currency: 'NGN', bankId, merchantId, ownerId: merchantId },
+  });

@@ -134,7 +134,7 @@ export async function playSchedule(
         await lockAgreement(trx, agreementId);
         const limits = { dailyLimit: null, monthlyLimit: null };
         const decided = { decision, blocked: false, ...(currency && { terms: { currency, ...limits } }) };
-        await applyDecision(trx, agreementId, decided, 'bank');
+        await applyDecision(trx, agreementId, decided);
       }),
     shown: () => readSchedule(db, { entityId: merchantId, role: 'merchant' }, id),
     async billings() {

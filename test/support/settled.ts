@@ -33,14 +33,13 @@ export async function billBy(
 ): Promise<Billed[]> {
   const lookupId = await lookupIdOf(db, customerId);
   const { items } = await db.transaction((trx) =>
-    acceptCharges(
-      trx,
-      rules,
-      merchantId,
-      by.map((way) => (way === 'agreement' ? { phrase: 'p', agreementId } : { phrase: lookupId, lookupId })),
-      { amount: 100n, currency, description: 'Shoes' },
-      (_, [first]) => workflowId ?? `billing-request/${first}`,
-    ),
+    acceptCharges(trx, rules, merchantId, {
+      lines: by.map((way) =>
+        way === 'agreement' ? { phrase: 'p', agreementId } : { phrase: lookupId, lookupId },
+      ),
+      charge: { amount: 100n, currency, description: 'Shoes' },
+      workflowIdOf: (_, [first]) => workflowId ?? `billing-request/${first}`,
+    }),
   );
   return items.map((item) => {
     if (!('accepted' in item)) throw new Error('the bill was refused');
@@ -60,18 +59,12 @@ export async function askIntents(
   lookupIds: string[],
 ): Promise<string[]> {
   const { intents } = await db.transaction((trx) =>
-    createIntents(
-      trx,
-      { ...rules, intentsPerCustomerDay: 1_000 },
-      merchantId,
-      {
-        lookupIds: lookupIds.map((lookupId) => ({ phrase: lookupId, lookupId })),
-        currency: 'NGN',
-        description: 'Gold plan',
-        dueDate: undefined,
-      },
-      (id) => `intent/${id}`,
-    ),
+    createIntents(trx, { ...rules, intentsPerCustomerDay: 1_000 }, merchantId, {
+      lookupIds: lookupIds.map((lookupId) => ({ phrase: lookupId, lookupId })),
+      currency: 'NGN',
+      description: 'Gold plan',
+      dueDate: undefined,
+    }),
   );
   return intents.map(({ id }) => id);
 }
@@ -93,7 +86,6 @@ export const answerBill = (
       bankTransactionId === null
         ? { outcome: 'declined', declineReason, action: null }
         : { outcome: 'approved', bankTransactionId, action },
-      {},
     ),
   );
 
@@ -150,11 +142,12 @@ export async function payAnother(
     acceptCustomerPayments(
       trx,
       rules,
-      payee.bankId,
-      to,
-      [{ phrase: from, lookupId: from }],
-      { amount: 250n, currency: 'NGN', description: 'Rent' },
-      (_, [first]) => `billing-request/${first}`,
+      { bankId: payee.bankId, lookupId: to },
+      {
+        lines: [{ phrase: from, lookupId: from }],
+        charge: { amount: 250n, currency: 'NGN', description: 'Rent' },
+        workflowIdOf: (_, [first]) => `billing-request/${first}`,
+      },
     ),
   );
   const [item] = items;

@@ -12,6 +12,7 @@ import {
 } from '../../src/database/entity/create-entity';
 import { makePaymentId } from '../../src/database/agreement/payment-id';
 import { decrypt } from '../../src/database/keyring/encrypt';
+import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { createSchedule, type ScheduleTerms } from '../../src/database/schedule/create-schedule';
 import { OPERATOR } from './operator';
 
@@ -69,20 +70,15 @@ export async function standingApproval(
     const currency = terms.currency ?? 'NGN';
     const [agreement] = await openAgreements(trx, merchantId, [{ id: customerId, bankId }], currency);
     if (!agreement) throw new Error('the agreement could not be made');
-    await applyDecision(
-      trx,
-      agreement.id,
-      {
-        decision: 'approve_recurring',
-        blocked: false,
-        terms: {
-          currency,
-          dailyLimit: terms.dailyLimit ?? null,
-          monthlyLimit: terms.monthlyLimit ?? null,
-        },
+    await applyDecision(trx, agreement.id, {
+      decision: 'approve_recurring',
+      blocked: false,
+      terms: {
+        currency,
+        dailyLimit: terms.dailyLimit ?? null,
+        monthlyLimit: terms.monthlyLimit ?? null,
       },
-      'bank',
-    );
+    });
     return {
       bankId,
       providerId: provider.entityId,
@@ -129,8 +125,8 @@ export async function makeSchedule(
   { merchantId, customerId, paymentId }: Standing,
   terms: Partial<ScheduleTerms> = {},
 ): Promise<string> {
-  const made = await db.transaction((trx) =>
-    createSchedule(
+  return db.transaction(async (trx) => {
+    const id = await createSchedule(
       trx,
       { entityId: merchantId, role: 'merchant' },
       {
@@ -147,9 +143,10 @@ export async function makeSchedule(
         metadata: {},
         ...terms,
       },
-    ),
-  );
-  return made.id;
+    );
+    await trx.rows`DELETE FROM outbox WHERE workflow_id = ${workflowIds.recurring(id)}`;
+    return id;
+  });
 }
 
 /**
@@ -169,7 +166,7 @@ export async function answerCharges(
       declineReason === undefined
         ? ({ outcome: 'approved', bankTransactionId: `tx-${id}`, action: null } as const)
         : ({ outcome: 'declined', declineReason, action: null } as const);
-    await db.transaction((trx) => answerBillingRequest(trx, bankId, id, answer, {}));
+    await db.transaction((trx) => answerBillingRequest(trx, bankId, id, answer));
   }
   return asked.length;
 }

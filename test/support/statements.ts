@@ -32,7 +32,7 @@ export async function postCharges(
     postEntries(
       trx,
       Array.from({ length: count }, () =>
-        entryOf('charge', { resourceId: newId('billingRequest'), settledAt }, paid),
+        entryOf({ kind: 'charge', resourceId: newId('billingRequest'), settledAt, paid }),
       ),
     ),
   );
@@ -68,7 +68,7 @@ export async function settleMany(
     const paid = { amount: 100n, currency: 'NGN', bankId, merchantId, ownerId: merchantId };
     await postEntries(
       trx,
-      closed.map(({ id, settledAt }) => entryOf('charge', { resourceId: id, settledAt }, paid)),
+      closed.map(({ id, settledAt }) => entryOf({ kind: 'charge', resourceId: id, settledAt, paid })),
     );
   });
 }

@@ -1,3 +1,4 @@
+import { sql } from '../../src/database/pool/statement';
 import { EventEmitter, once } from 'node:events';
 import { Client, ServiceError, type WorkflowHandle } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
@@ -279,8 +280,7 @@ const change = (n: number) =>
     database.db,
     'termsChanged',
     'bnk_large',
-    `SELECT '${workflowId}-bulk-' || n FROM generate_series(1, :n::int) AS n`,
-    { n },
+    sql`SELECT ${workflowId}::text || '-bulk-' || n FROM generate_series(1, ${n}::int) AS n`,
   );
 
 /** Has all that waits carried. @returns workflows, in the order in which Temporal heard of them */

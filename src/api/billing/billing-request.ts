@@ -3,7 +3,7 @@ import { billingRules, type Config } from '../../settings/config';
 import {
   acceptCharges,
   type AcceptedBill,
-  type WorkflowIdOf,
+  type Bill,
 } from '../../database/billing-request/accept-billing-requests';
 import { cancelBillingRequest } from '../../database/billing-request/cancel-billing-request';
 import { answerBillingRequest } from '../../database/billing-request/settle-billing-request';
@@ -37,7 +37,7 @@ type BillBody = z.output<ReturnType<typeof schema.billBody>>;
 type CustomerBillBody = z.output<ReturnType<typeof schema.customerBillBody>>;
 
 /** One charge has a workflow of its own, several of one call share one. */
-const workflowIdOf: WorkflowIdOf = (batchId, [first, ...others]) =>
+const workflowIdOf: Bill['workflowIdOf'] = (batchId, [first, ...others]) =>
   first !== undefined && others.length === 0
     ? workflowIds.billingRequest(first)
     : workflowIds.billingBatch(batchId);
@@ -55,26 +55,20 @@ async function bill(call: Call<BillBody | CustomerBillBody>) {
       ? acceptCustomerPayments(
           trx,
           rules,
-          entityId,
-          normalizePhrase(body.payee.lookupID),
-          byLookupId,
-          body,
-          workflowIdOf,
+          { bankId: entityId, lookupId: normalizePhrase(body.payee.lookupID) },
+          { lines: byLookupId, charge: body, workflowIdOf },
         )
-      : acceptCharges(
-          trx,
-          rules,
-          entityId,
-          [
+      : acceptCharges(trx, rules, entityId, {
+          lines: [
             ...(body.paymentIDs ?? []).map((paymentID) => ({
               phrase: paymentID,
               agreementId: openPaymentId(deps.db.keyring, paymentID, entityId),
             })),
             ...byLookupId,
           ],
-          body,
+          charge: body,
           workflowIdOf,
-        ));
+        }));
     await startWorkflow(trx, caller, body, accepted);
     return {
       items: accepted.items.map((item) =>
@@ -134,7 +128,11 @@ export const DUPLICATE_TRANSACTION =
 
 async function respondToBillingRequest({ body, caller, deps }: BodyCall<typeof schema.bankResponseBody>) {
   const taken = await takeAnswer(deps, (trx) =>
-    answerBillingRequest(trx, caller.entityId, body.billingRequestId, body.answer, body),
+    answerBillingRequest(trx, caller.entityId, body.billingRequestId, {
+      ...body.answer,
+      batchId: body.batchId,
+      metadata: body.metadata,
+    }),
   );
   // Thrown after the commit: what the bank says is kept, for money may have moved.
   const { billingRequestId, status } = taken;

@@ -25,22 +25,16 @@ import * as schema from './intent-schema';
 async function sendIntents(call: BodyCall<ReturnType<typeof schema.intentBody>>) {
   const { body, caller, deps } = call;
   return acceptItems(call, 'lookup_id', async (trx) => {
-    const { items, intents } = await createIntents(
-      trx,
-      billingRules(deps.config),
-      caller.entityId,
-      {
-        lookupIds: body.lookupIDs.map((lookupID) => ({
-          phrase: lookupID,
-          lookupId: normalizePhrase(lookupID),
-        })),
-        currency: body.currency,
-        description: body.description,
-        metadata: body.metadata,
-        dueDate: body.intentSettings?.dueDate,
-      },
-      workflowIds.intent,
-    );
+    const { items, intents } = await createIntents(trx, billingRules(deps.config), caller.entityId, {
+      lookupIds: body.lookupIDs.map((lookupID) => ({
+        phrase: lookupID,
+        lookupId: normalizePhrase(lookupID),
+      })),
+      currency: body.currency,
+      description: body.description,
+      metadata: body.metadata,
+      dueDate: body.intentSettings?.dueDate,
+    });
     await enqueueStarts(
       trx,
       intents.map(({ id: intentId, reference, bankId }) => ({

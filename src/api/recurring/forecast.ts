@@ -46,7 +46,7 @@ async function showForecast({ caller: party, query, deps }: QueryCall<typeof for
   const own = { party, merchantId: query.merchantId };
   const deadline = performance.now() + RECKON_WITHIN_MS;
   const db = deps.db.until(deadline);
-  const lines = await forecast(db, recurringRules(deps.config), own, query.days, deadline);
+  const lines = await forecast(db, recurringRules(deps.config), own, { days: query.days, deadline });
   return {
     message: lines.length === 0 ? 'No schedule will charge in this time' : 'Charges that schedules will make',
     data: {

@@ -15,11 +15,7 @@ import {
   type BillingRecord,
   type ScheduleRecord,
 } from '../../database/schedule/list-schedules';
-import { enqueueStarts } from '../../database/outbox';
-import { formatInstant } from '../../domain/calendar';
 import { formatAmount } from '../../domain/money';
-import { workflowIds } from '../../domain/workflow/workflow-id';
-import { workflowSummary } from '../../domain/workflow/workflow-summary';
 import { BANK, BILLERS } from '../http/callers';
 import { listAnswer } from '../http/list';
 import type { BodyCall, Call, PathCall, QueryCall } from '../http/call';
@@ -41,15 +37,7 @@ async function createRecurring(call: BodyCall<ReturnType<typeof schema.scheduleB
   const work = async (trx: Transaction) => {
     const { paymentID: paymentId, startDate, endDate: endAt, metadata = {}, ...rest } = body;
     const terms = { ...rest, paymentId, startAt: startDate, endAt, metadata };
-    const schedule = await createSchedule(trx, { entityId, role }, terms);
-    const { id: scheduleId, merchantId, bankId, startAt } = schedule;
-    await enqueueStarts(trx, [
-      {
-        workflowId: workflowIds.recurring(scheduleId),
-        attributes: { status: 'active', merchantId, bankId, nextBillingDate: formatInstant(startAt) },
-        summary: workflowSummary.recurring({ ...body, merchantId }),
-      },
-    ]);
+    const scheduleId = await createSchedule(trx, { entityId, role }, terms);
     return {
       message: 'The schedule is active; each charge is made when it is due',
       data: scheduleData(await readSchedule(trx, caller, scheduleId)),
@@ -96,7 +84,7 @@ function changeRecurring(
   const { endDate: endAt, ...rest } = body;
   const rules = recurringRules(deps.config);
   return act(call, scheduleData, (trx) =>
-    changeSchedule(trx, rules, caller, params.scheduleId, { ...rest, endAt }),
+    changeSchedule(trx, rules, { caller, scheduleId: params.scheduleId }, { ...rest, endAt }),
   );
 }
 

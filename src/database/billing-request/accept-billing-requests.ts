@@ -2,20 +2,19 @@ import { recordsOf } from '../pool/json';
 import { approvalRequired, chargeRefusal } from '../../domain/charge';
 import type { BillingRules } from '../../domain/billing-rules';
 import { Failure } from '../../domain/failures';
-import { groupBy } from '../../domain/group';
 import type { Metadata } from '../../domain/metadata';
-import type { WebhookItem } from '../../domain/webhook/webhook-item';
 import { countSpending, lockAgreements, type Agreement, type Counted } from '../agreement/agreement';
-import { announceDeclinedAtOnce } from './announce-billing-requests';
+import { close, OUTCOME_COLUMNS, type Outcome } from './close-billing-requests';
 import type { Executor } from '../pool/connection';
-import { moneyFacts, recordEvents } from '../record/event';
+import { raw } from '../pool/statement';
 import { newId, newReference } from '../identifier/new-id';
 import type { Keyring } from '../keyring/keyring';
 import { merchantFace, payerOf, type MerchantFace, type PayeeFace, type Payer } from '../entity/read-parties';
 import { readOneTimePayers } from './find-one-time-payer';
 import { makePaymentId } from '../agreement/payment-id';
 import { unresolvedOfSameAmount } from '../reconciliation-exception/held-amount';
-import { prepareDeliveries, writeDeliveries, type Announcement } from '../webhook/announce-webhooks';
+import type { TransitionOf } from '../transition/transition';
+import { writeTransitions } from '../transition/write-transition';
 
 /**
  * Accepts charges, from a merchant's call or from a due schedule.
@@ -59,7 +58,12 @@ export interface AcceptedBill {
   bankIds: string[];
 }
 
-export type WorkflowIdOf = (batchId: string, billingRequestIds: string[]) => string;
+export interface Bill<Line extends BillLine = BillLine> {
+  lines: Line[];
+  charge: Charge;
+  /** Names the workflow that follows the charges. */
+  workflowIdOf: (batchId: string, billingRequestIds: string[]) => string;
+}
 
 export type DecidedLine =
   { phrase: string; refused: Failure } | ({ phrase: string; refused?: never } & NewRequest);
@@ -97,9 +101,7 @@ export async function acceptCharges(
   trx: Executor,
   rules: BillingRules,
   merchantId: string,
-  lines: BillLine[],
-  charge: Charge,
-  workflowIdOf: WorkflowIdOf,
+  { lines, charge, workflowIdOf }: Bill,
 ): Promise<AcceptedBill> {
   const ids = lines.flatMap((line) => ('agreementId' in line && line.agreementId ? [line.agreementId] : []));
   const lookupIds = lines.flatMap((line) => ('lookupId' in line ? [line.lookupId] : []));
@@ -142,7 +144,7 @@ export async function acceptCharges(
       counted: sums,
     };
   });
-  return openBill(trx, rules, { merchant }, decided, workflowIdOf);
+  return openBill(trx, rules, { merchant }, { decided, workflowIdOf });
 }
 
 /** A charge without an agreement: its customer is asked. */
@@ -171,8 +173,7 @@ export async function openBill(
   trx: Executor,
   rules: BillingRules,
   biller: Biller,
-  decided: DecidedLine[],
-  workflowIdOf: WorkflowIdOf,
+  { decided, workflowIdOf }: Pick<Bill, 'workflowIdOf'> & { decided: DecidedLine[] },
 ): Promise<AcceptedBill> {
   const batchId = newId('batch');
   const requests = decided.filter((line) => line.refused === undefined);
@@ -254,9 +255,9 @@ async function insertRequests(
       at.getTime() + (request.approvalRequired ? rules.approvalWindowS : rules.settlementWindowS) * 1000,
     );
 
-  const asked = requests.filter((request) => !request.declined);
-  const questions = await prepareDeliveries(trx, questionsToBanks(trx.keyring, batch, asked, expiresAt));
-  const deliveryIds = new Map(questions.map(({ id, receiver }) => [receiver.entityId, id]));
+  // A bank gets all that one call asks of it in one webhook.
+  const deliveryIds = new Map(requests.map(({ payer }) => [payer.bankId, newId('delivery')]));
+  const deliveryOf = (request: NewRequest) => deliveryIds.get(request.payer.bankId) ?? '';
   const inserted = recordsOf(
     requests.map((request) => ({
       id: request.id,
@@ -277,7 +278,7 @@ async function insertRequests(
       countedDay: request.counted?.day,
       countedMonth: request.counted?.month,
       expiresAt: expiresAt(request),
-      bankDeliveryId: deliveryIds.get(request.payer.bankId),
+      bankDeliveryId: request.declined ? undefined : deliveryOf(request),
     })),
   );
   const insertRows = () => trx.rows`
@@ -301,66 +302,61 @@ async function insertRequests(
       decline_reason text, counted_day date, counted_month date, expires_at timestamptz,
       bank_delivery_id text,
       metadata jsonb)`;
-  const insertEvents = () =>
-    recordEvents(
-      trx,
-      requests.map((request) => ({
-        resourceId: request.id,
-        sequence: 1,
-        type: request.declined ? 'billing_request.declined' : 'billing_request.accepted',
-        cause: request.schedule ? 'network' : payee ? 'bank' : 'merchant',
-        details: {
-          ...moneyFacts({
-            ...request,
-            status: request.declined ? 'declined' : 'pending',
-            closedAt: request.declined ? at : null,
-          }),
-          ...(request.schedule && { scheduleId: request.schedule.id, n: request.schedule.n }),
-          ...(request.declined && { declineReason: request.declined }),
-        },
-        at,
-      })),
-    );
-  await Promise.all([writeDeliveries(trx, questions), insertRows(), insertEvents()]);
-  const declined = requests.filter((request) => request.declined).map((request) => request.id);
-  if (declined.length > 0) await announceDeclinedAtOnce(trx, declined, 'network');
+  const accepted = requests.flatMap((request) => {
+    const facts = { at, expiresAt: expiresAt(request), deliveryId: deliveryOf(request) };
+    return request.declined ? [] : [acceptedOf(trx.keyring, batch, request, facts)];
+  });
+  // Sent together: no statement of the transitions reads the rows.
+  await Promise.all([insertRows(), writeTransitions(trx, accepted)]);
+  for (const { id, schedule, declined } of requests) {
+    if (!declined) continue;
+    const ended = await trx.rows<Outcome>`
+      SELECT ${raw(OUTCOME_COLUMNS)} FROM billing_requests b WHERE b.id = ${id}`;
+    const details = schedule && { scheduleId: schedule.id, n: schedule.n };
+    await close(trx, ended, { cause: 'network', ...(details && { details }) });
+  }
 }
 
-function questionsToBanks(
+/** Asks the payer's bank. */
+function acceptedOf(
   keyring: Keyring,
-  batch: Batch,
-  requests: NewRequest[],
-  expiresAt: (request: NewRequest) => Date,
-): Announcement[] {
-  const byBank = groupBy(requests, (request) => request.payer.bankId);
-  return [...byBank].map(([bankId, ofBank]) => ({
-    entityId: bankId,
-    webhookType: 'billing.request' as const,
-    batchId: batch.id,
-    workflowId: batch.workflowId,
-    items: ofBank.map((request): WebhookItem<'billing.request'> => ({
-      billingRequestId: request.id,
-      sequence: 1,
-      reference: request.reference,
-      approvalRequired: request.approvalRequired,
-      amount: request.amount,
-      currency: request.currency,
-      description: request.description,
-      customerId: request.payer.customerId,
-      customerEmail: request.payer.email,
-      lookupID: request.payer.lookupId,
-      paymentID: request.agreement
-        ? makePaymentId(
-            keyring,
-            request.agreement.paymentIdKey,
-            request.agreement.id,
-            request.agreement.merchantId,
-          )
-        : null,
-      merchant: 'merchant' in batch.biller ? batch.biller.merchant.shown : undefined,
-      payee: 'payee' in batch.biller ? batch.biller.payee.shown : undefined,
-      dueDate: expiresAt(request),
-      scheduleId: request.schedule?.id,
-    })),
-  }));
+  { id: batchId, biller, workflowId }: Batch,
+  request: NewRequest,
+  { at, expiresAt, deliveryId }: { at: Date; expiresAt: Date; deliveryId: string },
+): TransitionOf<'billing_request.accepted'> {
+  const { id, reference, payer, agreement, schedule, amount, currency, description } = request;
+  const cause = 'merchant' in biller ? 'merchant' : 'bank';
+  return {
+    event: 'billing_request.accepted',
+    cause: schedule ? 'network' : cause,
+    row: { id, sequence: 1, at, amount, currency, status: 'pending' },
+    ...(schedule && { details: { scheduleId: schedule.id, n: schedule.n } }),
+    tells: {
+      'billing.request': {
+        entityId: payer.bankId,
+        batchId,
+        workflowId,
+        deliveryId,
+        item: {
+          billingRequestId: id,
+          sequence: 1,
+          reference,
+          approvalRequired: request.approvalRequired,
+          amount,
+          currency,
+          description,
+          customerId: payer.customerId,
+          customerEmail: payer.email,
+          lookupID: payer.lookupId,
+          paymentID: agreement
+            ? makePaymentId(keyring, agreement.paymentIdKey, agreement.id, agreement.merchantId)
+            : null,
+          merchant: 'merchant' in biller ? biller.merchant.shown : undefined,
+          payee: 'payee' in biller ? biller.payee.shown : undefined,
+          dueDate: expiresAt,
+          scheduleId: schedule?.id,
+        },
+      },
+    },
+  };
 }

@@ -5,10 +5,9 @@ import {
   openBill,
   UNKNOWN,
   type AcceptedBill,
+  type Bill,
   type BillLine,
-  type Charge,
   type DecidedLine,
-  type WorkflowIdOf,
 } from './accept-billing-requests';
 import type { Executor } from '../pool/connection';
 import { takePrompts } from '../customer/limit-prompts';
@@ -20,19 +19,16 @@ import { payeeFace, payersByLookupId } from '../entity/read-parties';
  * To the payer's bank such a payment is a one-time charge like any other: no agreement, no limits,
  * and the payer is always asked. The payee's bank takes the place of the merchant.
  *
- * @param payeeLookupId of a customer of the bank that asks
+ * @param to a customer of the bank that asks
  * @throws Failure not_found if the payee is not a customer of this bank
  */
 export async function acceptCustomerPayments(
   trx: Executor,
   rules: BillingRules,
-  bankId: string,
-  payeeLookupId: string,
-  lines: Extract<BillLine, { lookupId: string }>[],
-  charge: Charge,
-  workflowIdOf: WorkflowIdOf,
+  to: { bankId: string; lookupId: string },
+  { lines, charge, workflowIdOf }: Bill<Extract<BillLine, { lookupId: string }>>,
 ): Promise<AcceptedBill> {
-  const payee = await payeeFace(trx, bankId, payeeLookupId);
+  const payee = await payeeFace(trx, to.bankId, to.lookupId);
   const payers = await payersByLookupId(
     trx,
     lines.map((line) => line.lookupId),
@@ -54,5 +50,5 @@ export async function acceptCustomerPayments(
     if (tooOften) return { phrase, refused: tooOften };
     return { phrase, ...oneTimeRequest(payer, charge) };
   });
-  return openBill(trx, rules, { payee }, decided, workflowIdOf);
+  return openBill(trx, rules, { payee }, { decided, workflowIdOf });
 }

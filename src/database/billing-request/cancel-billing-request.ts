@@ -3,12 +3,9 @@ import { Failure } from '../../domain/failures';
 import { lockAgreements } from '../agreement/agreement';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
-import { signalWaiting } from '../outbox';
-import { signalAnswered } from '../schedule/change-status';
 import { OWN, type Party } from '../query/party';
 import { withdraw } from '../webhook/withdraw-delivery';
-import { OUTCOME_COLUMNS, type Outcome } from './announce-billing-requests';
-import { close } from './settle-billing-request';
+import { close, OUTCOME_COLUMNS, type Outcome } from './close-billing-requests';
 
 /**
  * Cancels a charge that waits for its customer, for the merchant that billed or its provider.
@@ -42,10 +39,7 @@ export async function cancelBillingRequest(
     RETURNING ${raw(OUTCOME_COLUMNS)}`;
   if (!cancelled) return standing(trx, billingRequestId);
   const undelivered = await withdraw(trx, 'charges', [billingRequestId]);
-  await close(trx, [cancelled], role, undelivered);
-  await (cancelled.scheduleId === null
-    ? signalWaiting(trx, 'cancelled', [cancelled])
-    : signalAnswered(trx, cancelled.scheduleId));
+  await close(trx, [cancelled], { cause: role, undelivered, signal: 'cancelled' });
   return { status: 'declined', cancelled: true };
 }
 

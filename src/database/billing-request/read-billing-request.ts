@@ -7,7 +7,7 @@ import { raw } from '../pool/statement';
 import { afterS } from '../clock/moment';
 import { CREDIT_WAITS } from '../credit/follow-credit';
 import { shownName } from '../shown-name';
-import type { ClosedBy } from './announce-billing-requests';
+import type { ClosedBy } from './close-billing-requests';
 
 export interface AwaitedCharge {
   id: string;

@@ -1,25 +1,14 @@
-import { reasonForAudit, type BankAnswer } from '../../domain/charge';
+import type { BankAnswer } from '../../domain/charge';
 import { Failure } from '../../domain/failures';
 import type { BillingRequestStatus } from '../../domain/lifecycle';
-import {
-  lockAgreements,
-  lockAgreementsWhere,
-  openAgreements,
-  releaseSpending,
-  type Agreement,
-} from '../agreement/agreement';
-import { claimBankTransaction } from '../ledger/claim-bank-transaction';
-import { announceOutcomes, OUTCOME_COLUMNS, type Outcome } from './announce-billing-requests';
+import { lockAgreements, lockAgreementsWhere, openAgreements, type Agreement } from '../agreement/agreement';
+import { close, OUTCOME_COLUMNS, type ClosedBy, type Outcome } from './close-billing-requests';
 import type { Executor, Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
-import { announceDecision, applyDecision, type NewDecision } from '../decision/apply-decision';
-import { moneyFacts, recordEvents, type AuditEvent } from '../record/event';
-import { postCharge } from '../ledger/post-settlement';
-import { signalWaiting } from '../outbox';
+import { applyUnasked, type NewDecision } from '../decision/apply-decision';
 import { endDuplicates, endExplained } from '../reconciliation-exception/end-exceptions';
-import { openExceptions, takeAnswerInDoubt } from '../reconciliation-exception/open-exceptions';
-import { noteRefusedAnswer } from '../reconciliation-exception/record-refused-answer';
-import { signalAnswered } from '../schedule/change-status';
+import { openExceptions } from '../reconciliation-exception/open-exceptions';
+import { refuseAnswer } from '../reconciliation-exception/refuse-answer';
 import { withdraw } from '../webhook/withdraw-delivery';
 
 /**
@@ -49,6 +38,8 @@ export type AnswerResult = {
   | { agreed: false; status: BillingRequestStatus; /** No answer of the bank ended it. */ late: boolean }
 );
 
+type Answer = BankAnswer & { batchId?: string | undefined; metadata?: Record<string, unknown> | undefined };
+
 /**
  * Takes a bank's answer to a charge. Repeating an answer changes nothing and is agreed to again, as
  * is a second decline. A contradicting answer, a late approval, or an answer with the id of another
@@ -61,29 +52,23 @@ export async function answerBillingRequest(
   trx: Transaction,
   bankId: string,
   billingRequestId: string,
-  answer: BankAnswer,
-  more: { batchId?: string | undefined; metadata?: Record<string, unknown> | undefined },
+  answer: Answer,
 ): Promise<AnswerResult> {
   const asked = await lockAgreementForAnswer(trx, bankId, billingRequestId, answer);
-  if (more.batchId !== undefined && more.batchId !== asked.batchId) {
+  if (answer.batchId !== undefined && answer.batchId !== asked.batchId) {
     throw new Failure('invalid_request', 'This billing request belongs to another batch.', {
       problems: [
         { path: 'batchId', message: 'is not the batch of this billing request; leave it out or correct it' },
       ],
     });
   }
-  const decided = await decide(trx, billingRequestId, answer, more.metadata);
+  const decided = await decide(trx, billingRequestId, answer);
   if (!decided) {
     if (asked.grants) await trx.query('ROLLBACK TO SAVEPOINT granting');
     return answerRefused(trx, asked, answer);
   }
 
-  const { scheduleId } = decided;
-  await Promise.all([
-    scheduleId === null ? signalWaiting(trx, 'bankAnswered', [decided]) : signalAnswered(trx, scheduleId),
-    close(trx, [decided], 'bank', new Set()),
-    postCharge(trx, decided),
-  ]);
+  await close(trx, [decided], { cause: 'bank', signal: 'bankAnswered' });
   await applyToAgreement(trx, asked, answer);
   if (answer.outcome === 'approved') {
     await endDuplicates(trx, { billingRequestId, refundId: null });
@@ -91,7 +76,10 @@ export async function answerBillingRequest(
   return { billingRequestId, status: STATUS_AFTER[answer.outcome], agreed: true, duplicate: false };
 }
 
-type Asked = Omit<Outcome, 'status'> & { status: BillingRequestStatus };
+type Asked = Omit<Outcome, 'status' | 'closedBy'> & {
+  status: BillingRequestStatus;
+  closedBy: ClosedBy | null;
+};
 
 /** Locks first the agreement that the answer may change, then (by the UPDATE) the request. */
 async function lockAgreementForAnswer(
@@ -139,12 +127,8 @@ async function lockAgreementForAnswer(
 const STATUS_AFTER = { approved: 'successful', declined: 'declined' } as const;
 
 /** If two answers with one transaction id race, the first to claim the id is taken. */
-async function decide(
-  trx: Executor,
-  billingRequestId: string,
-  answer: BankAnswer,
-  metadata: Record<string, unknown> | undefined,
-): Promise<Outcome | undefined> {
+async function decide(trx: Executor, billingRequestId: string, answer: Answer): Promise<Outcome | undefined> {
+  const { metadata } = answer;
   const approved = answer.outcome === 'approved';
   const bankTransactionId = approved ? answer.bankTransactionId : null;
   return trx.row<Outcome>`
@@ -183,44 +167,32 @@ async function answerRefused(
   await closeExpiredRequests(trx, [billingRequestId], 'by its bank');
   const found = await trx.oneRow<Asked>`
     SELECT ${raw(OUTCOME_COLUMNS)} FROM billing_requests b WHERE b.id = ${billingRequestId} FOR UPDATE OF b`;
-  const { bankId, status, closedBy } = found;
-  const bankTransactionId = answer.outcome === 'approved' ? answer.bankTransactionId : null;
-  const duplicate =
-    bankTransactionId !== null &&
-    !(await claimBankTransaction(trx, { bankId, bankTransactionId, resourceId: billingRequestId }));
-  if (status === 'pending' && !duplicate) throw new Error(`${billingRequestId} is neither open nor closed`);
+  const { status } = found;
+  const declines = answer.outcome === 'declined';
   // Only a bank's earlier answer can be repeated; a passed window is not an answer of the bank's.
-  if (status !== 'pending' && closedBy === 'bank' && sameAnswer(found, answer)) {
-    if (answer.outcome === 'approved') {
-      await endDuplicates(trx, { billingRequestId, refundId: null });
-    } else if (answer.action !== found.answerAction) {
-      // A repeated decline by which the customer also stops the standing approval.
-      await applyToAgreement(trx, asked, answer);
-    }
-    return { billingRequestId, status, agreed: true, duplicate };
-  }
-  if (closedBy !== 'bank' && answer.outcome === 'declined') {
-    await noteRefusedAnswer(trx, 'billing_request', billingRequestId, {
-      says: 'declined',
-      bankTransactionId,
-    });
-    await endExplained(trx, 'bank', {
-      kind: 'unanswered',
-      resolution: 'no_money_moved',
-      billingRequestIds: [billingRequestId],
-    });
-    return { billingRequestId, status, agreed: false, duplicate, late: true };
-  }
-  const tooLate = closedBy === 'bank' ? 'conflicting_answer' : 'late_answer';
-  await takeAnswerInDoubt(trx, {
-    kind: duplicate ? 'duplicate_transaction_id' : tooLate,
+  const late = found.closedBy !== 'bank';
+  const { agreed, duplicate } = await refuseAnswer(trx, {
+    ...found,
+    kind: late ? 'late_answer' : 'conflicting_answer',
     billingRequestId,
     refundId: null,
     says: answer.outcome,
-    bankTransactionId,
-    reason: answer.outcome === 'declined' ? answer.declineReason : null,
+    bankTransactionId: declines ? null : answer.bankTransactionId,
+    reason: declines ? answer.declineReason : null,
+    repeats: !late && sameAnswer(found, answer),
+    movesNothing: late && declines,
   });
-  return { billingRequestId, status, agreed: false, duplicate, late: closedBy !== 'bank' };
+  if (declines && late) {
+    const billingRequestIds = [billingRequestId];
+    const explained = { kind: 'unanswered', resolution: 'no_money_moved', billingRequestIds } as const;
+    await endExplained(trx, 'bank', explained);
+  } else if (declines && agreed && answer.action !== found.answerAction) {
+    // A repeated decline by which the customer also stops the standing approval.
+    await applyToAgreement(trx, asked, answer);
+  }
+  return agreed && status !== 'pending'
+    ? { billingRequestId, status, agreed, duplicate }
+    : { billingRequestId, status, agreed: false, duplicate, late };
 }
 
 /** The part of an action that goes beyond this charge. */
@@ -271,7 +243,7 @@ export async function closeExpiredRequests(
                             THEN 'not_delivered' ELSE 'expired' END
     WHERE b.id = ANY(${dueIds}) AND b.status = 'pending'
     RETURNING ${raw(OUTCOME_COLUMNS)}`;
-  await close(trx, closed, 'network', undelivered);
+  await close(trx, closed, { cause: 'network', undelivered });
   // The bank may have moved the money; only an exception makes an operator look.
   const silent = closed.filter((request) => request.declineReason === 'expired');
   await openExceptions(
@@ -281,36 +253,6 @@ export async function closeExpiredRequests(
     // All requests are of one workflow, which also tells the banks of the ends.
     closed[0]?.workflowId,
   );
-}
-
-/** Completes every end: releases the counted sums, records events, and tells both sides. */
-export async function close(
-  trx: Executor,
-  closed: Outcome[],
-  cause: AuditEvent['cause'],
-  undelivered: ReadonlySet<string>,
-): Promise<void> {
-  const released = closed.flatMap(({ status, agreementId, amount, countedDay, countedMonth }) =>
-    status === 'declined' && agreementId !== null && countedDay !== null && countedMonth !== null
-      ? [{ agreementId, amount, day: countedDay, month: countedMonth }]
-      : [],
-  );
-  const ended = closed.map((request) => ({
-    resourceId: request.id,
-    sequence: request.sequence,
-    type: `billing_request.${request.status}`,
-    cause,
-    details: {
-      ...moneyFacts(request),
-      declineReason: request.declineReason && reasonForAudit(request.declineReason),
-    },
-    at: request.closedAt ?? new Date(Number.NaN),
-  }));
-  await Promise.all([
-    releaseSpending(trx, released),
-    recordEvents(trx, ended),
-    announceOutcomes(trx, closed, cause, undelivered),
-  ]);
 }
 
 async function applyToAgreement(
@@ -324,8 +266,7 @@ async function applyToAgreement(
   const granted = grants ? grantOf(agreement, asked.currency) : undefined;
   const decided = suspends ? ({ decision: 'suspended', blocked: false } as const) : granted;
   if (!decided) return;
-  await applyDecision(trx, agreement.id, decided, 'bank');
-  await announceDecision(trx, agreement.id);
+  await applyUnasked(trx, agreement.id, decided);
 }
 
 /**

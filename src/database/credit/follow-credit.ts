@@ -1,11 +1,11 @@
 import { entryOf } from '../../domain/books/ledger';
 import type { Executor, Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
-import { recordEvents } from '../record/event';
 import { postEntries } from '../ledger/post-entries';
 import { enqueueSignals } from '../outbox';
 import { endExplained } from '../reconciliation-exception/end-exceptions';
 import { openUndelivered } from '../reconciliation-exception/open-exceptions';
+import { writeTransitions } from '../transition/write-transition';
 import { withdraw } from '../webhook/withdraw-delivery';
 
 /**
@@ -35,17 +35,17 @@ const CREDITED = `(
 /** SQL over a billing request `b`: its workflow has to wait for the credit, or settle it. */
 export const CREDIT_WAITS = `(b.credit_due_at IS NOT NULL AND NOT b.credit_settled AND (NOT b.credit_overdue OR ${CREDITED}))`;
 
-/** @param deliveryIds one for each of the credits */
+/** @param credits charges, each with the webhook that tells the payee's bank */
 export async function expectCredits(
   trx: Executor,
-  credits: readonly { id: string }[],
-  deliveryIds: string[],
+  credits: { id: string; deliveryId: string }[],
 ): Promise<void> {
   if (credits.length === 0) return;
   await trx.rows`
     UPDATE billing_requests b SET credit_delivery_id = c.delivery_id,
       credit_due_at = b.closed_at + ${OVERDUE_AFTER}::interval
-    FROM unnest(${credits.map(({ id }) => id)}::text[], ${deliveryIds}::text[]) AS c (id, delivery_id)
+    FROM unnest(${credits.map(({ id }) => id)}::text[],
+      ${credits.map(({ deliveryId }) => deliveryId)}::text[]) AS c (id, delivery_id)
     WHERE b.id = c.id`;
 }
 
@@ -73,15 +73,9 @@ export async function followCredits(trx: Transaction, billingRequestIds: string[
     WHERE b.id = ANY(${billingRequestIds}) AND business_now(b.owner_id) >= b.credit_due_at
       AND NOT b.credit_overdue AND NOT ${raw(CREDITED)}
     RETURNING b.id, b.sequence, business_now(b.owner_id) AS at`;
-  await recordEvents(
+  await writeTransitions(
     trx,
-    overdue.map(({ id, sequence, at }) => ({
-      resourceId: id,
-      sequence,
-      type: 'billing_request.credit_overdue',
-      cause: 'network',
-      at,
-    })),
+    overdue.map((row) => ({ event: 'billing_request.credit_overdue', cause: 'network', row })),
   );
   const ids = overdue.map(({ id }) => id);
   await openUndelivered(trx, ids);
@@ -141,7 +135,8 @@ async function settle(
       b.merchant_id, b.owner_id, settling_now(b.owner_id) AS at`;
   const entries = credited.map((credit) => {
     const { id, reference: identifier, at: settledAt } = credit;
-    return entryOf('credit', { resourceId: id, settledAt }, credit, { identifier, billingRequestId: id });
+    const booked = { identifier, billingRequestId: id };
+    return entryOf({ kind: 'credit', resourceId: id, settledAt, paid: credit, booked });
   });
   await postEntries(trx, entries);
   return credited;

@@ -1,4 +1,4 @@
-import { recordAuditEvent, type Actor } from '../record/audit-event';
+import { act, type Actor } from '../record/audit-event';
 import type { Transaction } from '../pool/connection';
 
 /**
@@ -7,16 +7,15 @@ import type { Transaction } from '../pool/connection';
  * @returns false if there is no such batch in processing
  */
 export async function failBatch(trx: Transaction, by: Actor, batchId: string): Promise<boolean> {
-  const failed = await trx.row<{ bankId: string }>`
+  const change = trx.row<{ bankId: string }>`
     UPDATE customer_batches SET status = 'failed' WHERE id = ${batchId} AND status = 'processing'
     RETURNING bank_id`;
-  if (!failed) return false;
-  await trx.rows`DELETE FROM staged_customers WHERE batch_id = ${batchId}`;
-  await recordAuditEvent(trx, by, {
+  const failed = await act(trx, by, change, ({ bankId }) => ({
     action: 'batch.failed',
-    entityId: failed.bankId,
+    entityId: bankId,
     before: { status: 'processing' },
     after: { batchId, status: 'failed' },
-  });
-  return true;
+  }));
+  if (failed) await trx.rows`DELETE FROM staged_customers WHERE batch_id = ${batchId}`;
+  return failed !== undefined;
 }

@@ -51,7 +51,8 @@ export async function onboardBatch(
 ): Promise<SmallBatch> {
   const batchId = newId('batch');
   await insertBatch(trx, bankId, batchId, entries.length);
-  const { customers, failures, counts } = await onboardPage(trx, { bankId, batchId }, 0, entries, drawPhrase);
+  const batch = { bankId, batchId, firstIndex: 0 };
+  const { customers, failures, counts } = await onboardPage(trx, batch, entries, drawPhrase);
   return { ...(await count(trx, batchId, counts)), customers, failures };
 }
 
@@ -116,7 +117,7 @@ export async function onboardNextPage(db: Database, batchId: string, workflowId:
     const entries = JSON.parse(
       decrypt(db.keyring, encrypted, entriesPlace(batchId, firstIndex)),
     ) as BatchEntry[];
-    const { counts } = await onboardPage(trx, { bankId, batchId }, firstIndex, entries);
+    const { counts } = await onboardPage(trx, { bankId, batchId, firstIndex }, entries);
     const after = await count(trx, batchId, counts);
     if (after.status === 'completed') {
       const items = [{ ...after, sequence: 1 }];

@@ -62,19 +62,18 @@ interface Duplicate extends Candidate {
  * number or `clientRef`. A duplicate counts as an earlier entry too. The UNIQUE constraints of
  * `customers` decide between two batches that bring the same person at the same time.
  *
- * @param firstIndex place in the batch of the first entry
+ * @param batch with the place in it of the first entry
  */
 export async function onboardPage(
   trx: Transaction,
-  batch: { bankId: string; batchId: string },
-  firstIndex: number,
+  batch: { bankId: string; batchId: string; firstIndex: number },
   entries: readonly BatchEntry[],
   drawPhrase = newPhrase,
 ): Promise<OnboardedPage> {
   const invalid: BatchFailure[] = [];
   let open: Candidate[] = [];
   entries.forEach((entry, i) => {
-    const index = firstIndex + i;
+    const index = batch.firstIndex + i;
     if (!('person' in entry)) invalid.push({ index, ...entry, reason: kept(entry.reason) });
     else {
       const { person } = entry;

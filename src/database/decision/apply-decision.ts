@@ -1,10 +1,10 @@
 import type { Decision } from '../../domain/lifecycle';
 import type { Executor } from '../pool/connection';
-import { recordEvents } from '../record/event';
 import { recountSpending } from '../agreement/agreement';
 import { makePaymentId } from '../agreement/payment-id';
-import { syncSchedulesWithAgreement } from '../schedule/change-status';
-import { announce } from '../webhook/announce-webhooks';
+import { syncSchedulesWithAgreement } from '../schedule/align-schedules';
+import type { Row } from '../transition/transition';
+import { writeTransitions } from '../transition/write-transition';
 
 interface Terms {
   currency: string;
@@ -24,31 +24,46 @@ export interface NewDecision {
   withCharge?: true;
 }
 
+/** Applies the answer to an intent, by whose end the merchant is told. */
+export function applyDecision(trx: Executor, agreementId: string, decided: NewDecision): Promise<void> {
+  return decide(trx, agreementId, decided, { unasked: false });
+}
+
+/** Applies a decision that no intent asked for, and tells the merchant. */
+export function applyUnasked(trx: Executor, agreementId: string, decided: NewDecision): Promise<void> {
+  return decide(trx, agreementId, decided, { unasked: true });
+}
+
+interface Decided extends Row {
+  before: string;
+  day: string | null;
+  month: string | null;
+  merchantId: string;
+  customerId: string;
+  lookupId: string;
+  currency: string;
+  paymentIdKey: string;
+  told: number;
+}
+
 /**
  * Writes the customer's decision on a locked agreement, and updates its schedules. A change of
  * currency counts the spending again, for the sums were in the old currency.
  */
-export async function applyDecision(
+async function decide(
   trx: Executor,
   agreementId: string,
   decided: NewDecision,
-  cause: 'bank' | 'operator',
+  { unasked }: { unasked: boolean },
 ): Promise<void> {
   const replace = decided.terms !== undefined;
   const withCharge = decided.withCharge === true;
   const currency = decided.terms?.currency ?? null;
-  const changed = await trx.oneRow<{
-    sequence: number;
-    at: Date;
-    before: string;
-    day: string | null;
-    month: string | null;
-    customerId: string;
-  }>`
+  const changed = await trx.oneRow<Decided>`
     UPDATE agreements a SET
       decision = ${decided.decision}, approved = approved
         OR starts_with(${decided.decision}, 'approve'), blocked = ${decided.blocked}, sequence = sequence + 1,
-      updated_at = at,
+      told = told + ${unasked ? 1 : 0}, updated_at = at,
       spent_day_total = CASE WHEN currency = coalesce(${currency}, currency) THEN spent_day_total ELSE 0 END,
       spent_month_total = CASE WHEN currency = coalesce(${currency}, currency) THEN spent_month_total
         ELSE 0 END,
@@ -64,7 +79,9 @@ export async function applyDecision(
     FROM (SELECT business_now(merchant_id) AS at, currency AS before, spent_day AS day, spent_month AS month
           FROM agreements WHERE id = ${agreementId}) AS moment
     WHERE a.id = ${agreementId}
-    RETURNING a.sequence, moment.at, moment.before, moment.day::text, moment.month::text, a.customer_id`;
+    RETURNING a.id, a.sequence, moment.at, moment.before, moment.day::text, moment.month::text, a.merchant_id,
+      a.customer_id, (SELECT lookup_id FROM customers WHERE id = a.customer_id) AS lookup_id, a.currency,
+      a.payment_id_key, a.told`;
   // Only for a new currency, which is rare: these statements read all that the merchant has open.
   if (decided.terms && decided.terms.currency !== changed.before) {
     // These charges counted in the old currency, and no sum has them now. A later decline must not
@@ -83,36 +100,29 @@ export async function applyDecision(
       WHERE b.id = locked.id`;
     await recountSpending(trx, { id: agreementId, customerId: changed.customerId });
   }
-  await recordEvents(trx, [
-    {
-      resourceId: agreementId,
-      sequence: changed.sequence,
-      type: 'agreement.decided',
-      cause,
-      details: { ...decided },
-      at: changed.at,
-    },
-  ]);
-  await syncSchedulesWithAgreement(trx, agreementId, cause);
+  const { id, sequence, at } = changed;
+  await writeTransitions(trx, {
+    event: 'agreement.decided',
+    cause: 'bank',
+    row: { id, sequence, at },
+    details: { ...decided },
+    tells: { 'decision.updated': unasked ? tellMerchant(trx, decided, changed) : undefined },
+  });
+  await syncSchedulesWithAgreement(trx, agreementId, 'bank');
 }
 
-/** Tells the merchant of a decision that no intent asked for. */
-export async function announceDecision(trx: Executor, agreementId: string): Promise<void> {
-  const agreement = await trx.oneRow<{
-    merchantId: string;
-    customerId: string;
-    lookupId: string;
-    decision: Decision;
-    currency: string;
-    paymentIdKey: string;
-    told: number;
-  }>`
-    UPDATE agreements a SET told = a.told + 1 FROM customers c
-    WHERE a.id = ${agreementId} AND c.id = a.customer_id
-    RETURNING a.merchant_id, a.customer_id, c.lookup_id, a.decision, a.currency, a.payment_id_key, a.told`;
-  const { merchantId: entityId, told: sequence, customerId, currency } = agreement;
-  const paymentID = makePaymentId(trx.keyring, agreement.paymentIdKey, agreementId, entityId);
-  const customer = { customerId, lookupID: agreement.lookupId, paymentID };
-  const items = [{ id: agreementId, sequence, ...customer, customerDecision: agreement.decision, currency }];
-  await announce(trx, [{ entityId, webhookType: 'decision.updated', items }]);
+function tellMerchant(trx: Executor, { decision }: NewDecision, changed: Decided) {
+  const { id, merchantId, customerId, lookupId, paymentIdKey, currency, told } = changed;
+  return {
+    entityId: merchantId,
+    item: {
+      id,
+      sequence: told,
+      customerId,
+      lookupID: lookupId,
+      paymentID: makePaymentId(trx.keyring, paymentIdKey, id, merchantId),
+      customerDecision: decision,
+      currency,
+    },
+  };
 }

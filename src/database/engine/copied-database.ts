@@ -1,4 +1,4 @@
-import { recordAuditEvent, type Actor } from '../record/audit-event';
+import { act, type Actor } from '../record/audit-event';
 import type { Transaction } from '../pool/connection';
 
 /** Rows between two reports of progress: a second or so. */
@@ -22,16 +22,15 @@ export async function renumberFeed(
     UPDATE webhook_endpoints w SET feed_read_xid = '3', feed_read_event_id = coalesce((
     SELECT max(d.event_id) FROM webhook_deliveries d WHERE d.entity_id = w.entity_id
       AND (d.created_xid, d.event_id) <= (w.feed_read_xid, w.feed_read_event_id)), '')`;
-  const webhooks = await renumberAll(trx, say);
-  await recordAuditEvent(trx, by, {
+  const { webhooks } = await act(trx, by, renumberAll(trx, say), (after) => ({
     action: 'database.restored',
     entityId: null,
-    after: { webhooks },
-  });
+    after,
+  }));
   return webhooks;
 }
 
-async function renumberAll(trx: Transaction, say: (done: number) => void): Promise<number> {
+async function renumberAll(trx: Transaction, say: (done: number) => void): Promise<{ webhooks: number }> {
   let [done, last] = [0, ''];
   for (;;) {
     const page = await trx.oneRow<{ count: number; last: string | null }>`
@@ -40,7 +39,7 @@ async function renumberAll(trx: Transaction, say: (done: number) => void): Promi
         WHERE id IN (SELECT id FROM webhook_deliveries WHERE id > ${last} ORDER BY id LIMIT ${PAGE})
         RETURNING id)
       SELECT count(*)::int AS count, max(id) AS last FROM renumbered`;
-    if (page.last === null) return done;
+    if (page.last === null) return { webhooks: done };
     done += page.count;
     last = page.last;
     say(done);
@@ -50,13 +49,13 @@ async function renumberAll(trx: Transaction, say: (done: number) => void): Promi
 /** A copy beside its original must not take the original's Temporal namespace for its own. */
 export async function giveOwnId(trx: Transaction, by: Actor): Promise<string> {
   const before = await trx.oneRow<{ installation: string }>`SELECT installation FROM temporal_state`;
-  const given = await trx.oneRow<{ installation: string }>`
+  const change = trx.oneRow<{ installation: string }>`
     UPDATE temporal_state SET installation = gen_random_uuid() RETURNING installation`;
-  await recordAuditEvent(trx, by, {
+  const given = await act(trx, by, change, (after) => ({
     action: 'database.copied',
     entityId: null,
     before,
-    after: given,
-  });
+    after,
+  }));
   return given.installation;
 }

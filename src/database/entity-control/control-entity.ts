@@ -1,5 +1,5 @@
 import type { TrustLevel } from '../../domain/entity';
-import { recordAuditEvent, shownUrl, type Actor } from '../record/audit-event';
+import { act, shownUrl, type Actor } from '../record/audit-event';
 import type { Transaction } from '../pool/connection';
 import {
   createEntity,
@@ -9,32 +9,24 @@ import {
   type EntityCredentials,
   type NewEntity,
 } from '../entity/create-entity';
-import { syncSchedulesOf } from '../schedule/change-status';
+import { syncSchedulesOf } from '../schedule/align-schedules';
 import { setWebhookUrl } from '../webhook/change-endpoint';
 import { releaseDeliveries, announceToOldEndpoint } from '../webhook/hold-deliveries';
 
 /** Decisions about a party, by an operator or itself, with their audit events. */
 
 /** Creates a party; undefined if the provider's `clientRef` is taken. */
-export async function admitEntity(
+export function admitEntity(
   trx: Transaction,
   by: Actor,
   entity: NewEntity,
 ): Promise<EntityCredentials | undefined> {
-  const made = await createEntity(trx, entity);
-  if (made === undefined) return undefined;
-  const { entityId, clientId } = made;
-  await recordAuditEvent(trx, by, {
+  const { type, providerId = null, webhookUrl = null } = entity;
+  return act(trx, by, createEntity(trx, entity), ({ entityId, clientId }) => ({
     action: 'entity.created',
     entityId,
-    after: {
-      type: entity.type,
-      providerId: entity.providerId ?? null,
-      clientId,
-      url: shownUrl(entity.webhookUrl ?? null),
-    },
-  });
-  return made;
+    after: { type, providerId, clientId, url: shownUrl(webhookUrl) },
+  }));
 }
 
 /** @returns false for an unknown entity */
@@ -44,12 +36,15 @@ export async function changeStatus(
   entityId: string,
   status: Entity['status'],
 ): Promise<boolean> {
-  const before = await setEntityStatus(trx, entityId, status);
-  if (before === undefined) return false;
+  const changed = await act(trx, by, setEntityStatus(trx, entityId, status), (before) => ({
+    action: status === 'disabled' ? 'entity.disabled' : 'entity.enabled',
+    entityId,
+    before: { status: before },
+    after: { status },
+  }));
+  if (changed === undefined) return false;
   await syncSchedulesOf(trx, entityId, by.cause);
   if (status === 'active') await releaseDeliveries(trx, entityId);
-  const action = status === 'disabled' ? 'entity.disabled' : 'entity.enabled';
-  await recordAuditEvent(trx, by, { action, entityId, before: { status: before }, after: { status } });
   return true;
 }
 
@@ -62,25 +57,24 @@ export async function changeTrust(
   by: Actor,
   { merchantId, trustLevel, providerId }: { merchantId: string; trustLevel: TrustLevel; providerId?: string },
 ): Promise<boolean> {
-  const before = await setEntityTrust(trx, merchantId, trustLevel, providerId);
-  if (before === undefined) return false;
-  await syncSchedulesOf(trx, merchantId, by.cause);
-  await recordAuditEvent(trx, by, {
+  const change = setEntityTrust(trx, merchantId, trustLevel, providerId);
+  const changed = await act(trx, by, change, (before) => ({
     action: 'entity.trust_set',
     entityId: merchantId,
     before: { trustLevel: before },
     after: { trustLevel },
-  });
+  }));
+  if (changed === undefined) return false;
+  await syncSchedulesOf(trx, merchantId, by.cause);
   return true;
 }
 
 /** @returns false for an unknown entity */
 export async function revokeTokens(trx: Transaction, by: Actor, entityId: string): Promise<boolean> {
-  const ended = await trx.row`
+  const change = trx.row<object>`
     UPDATE entities SET token_generation = token_generation + 1 WHERE id = ${entityId} RETURNING id`;
-  if (ended === undefined) return false;
-  await recordAuditEvent(trx, by, { action: 'entity.tokens_revoked', entityId });
-  return true;
+  const ended = await act(trx, by, change, () => ({ action: 'entity.tokens_revoked', entityId }));
+  return ended !== undefined;
 }
 
 /**
@@ -104,12 +98,11 @@ export async function changeEndpoint(
       cleared: url === null,
     });
   }
-  await setWebhookUrl(trx, entityId, url);
-  await recordAuditEvent(trx, by, {
+  const changed = await act(trx, by, setWebhookUrl(trx, entityId, url), () => ({
     action: url === null ? 'endpoint.cleared' : 'endpoint.changed',
     entityId,
     before: { url: shownUrl(before.url) },
     after: { url: shownUrl(url) },
-  });
-  return true;
+  }));
+  return changed !== undefined;
 }

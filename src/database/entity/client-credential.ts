@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Role } from '../../domain/entity';
-import { recordAuditEvent, type Actor } from '../record/audit-event';
+import { act, type Actor } from '../record/audit-event';
 import type { Executor, Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { KeyringError, type Keyring } from '../keyring/keyring';
@@ -102,15 +102,14 @@ export async function renewHash(
   const { clientId } = claim;
   // Two calls at the same time renew the hash once.
   const hash = hashOf(trx.keyring, { ...claim, entityId });
-  const renewed = await trx.row`
+  const change = trx.row<object>`
     UPDATE client_credentials SET
       secret_hash = CASE secret_hash WHEN ${olderHash} THEN ${hash} ELSE secret_hash END,
       previous_secret_hash = CASE previous_secret_hash WHEN ${olderHash} THEN ${hash}
         ELSE previous_secret_hash END
     WHERE client_id = ${clientId} AND ${olderHash} IN (secret_hash, previous_secret_hash) RETURNING client_id`;
-  if (!renewed) return;
   const after = { clientId, kid: trx.keyring.current };
-  await recordAuditEvent(trx, by, { action: 'client_secret.rehashed', entityId, after });
+  await act(trx, by, change, () => ({ action: 'client_secret.rehashed', entityId, after }));
 }
 
 /** SQL: the key id of each hash of a secret that is still valid. */
@@ -141,17 +140,17 @@ export async function rotateClientSecret(
   }>`SELECT client_id FROM client_credentials WHERE entity_id = ${entityId}`;
   if (client === undefined) return undefined;
   const { clientId } = client;
-  const rotated = await trx.row<{ until: Date | null }>`
+  const change = trx.row<{ until: Date | null }>`
     UPDATE client_credentials SET secret_hash = ${hashOf(trx.keyring, { clientId, entityId, clientSecret })},
       previous_secret_hash = CASE WHEN NOT ${endOld}::boolean THEN secret_hash END,
       previous_secret_until = CASE
         WHEN NOT ${endOld}::boolean THEN clock_timestamp() + ${PREVIOUS_SECRET}::interval END
     WHERE client_id = ${clientId} RETURNING previous_secret_until AS until`;
-  await recordAuditEvent(trx, by, {
+  await act(trx, by, change, ({ until }) => ({
     action: 'client_secret.rotated',
     entityId,
-    after: { clientId, previousSecretValidUntil: rotated?.until ?? null },
-  });
+    after: { clientId, previousSecretValidUntil: until },
+  }));
   return { clientId, clientSecret };
 }
 

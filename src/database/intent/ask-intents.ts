@@ -3,18 +3,17 @@ import { recordsOf } from '../pool/json';
 import { Failure } from '../../domain/failures';
 import { groupBy } from '../../domain/group';
 import type { Metadata } from '../../domain/metadata';
-import type { WebhookItem } from '../../domain/webhook/webhook-item';
+import { workflowIds } from '../../domain/workflow/workflow-id';
 import { blockersOf, openAgreements, type Agreement } from '../agreement/agreement';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { takePrompts } from '../customer/limit-prompts';
-import { recordEvents } from '../record/event';
 import { newId, newReference } from '../identifier/new-id';
-import { announceEnds, ENDED_COLUMNS, type EndedIntent } from './end-intents';
-import { signalWaiting } from '../outbox';
+import { endIntents, ENDED_COLUMNS, type EndedIntent } from './end-intents';
 import { merchantFace, payersByLookupId, type MerchantFace, type Payer } from '../entity/read-parties';
 import { makePaymentId } from '../agreement/payment-id';
-import { announce } from '../webhook/announce-webhooks';
+import type { TransitionOf } from '../transition/transition';
+import { writeTransitions } from '../transition/write-transition';
 
 /** Creates billing intents: a merchant asks customers for permission to bill. */
 
@@ -42,15 +41,12 @@ interface NewIntent {
 /**
  * Accepts or refuses each customer by itself. An open intent of the two parties is superseded; the
  * customer's earlier approval holds until the new intent is approved.
- *
- * @param workflowIdOf names the workflow that waits for an intent's answer
  */
 export async function createIntents(
   trx: Executor,
   rules: BillingRules,
   merchantId: string,
   request: IntentRequest,
-  workflowIdOf: (intentId: string) => string,
 ): Promise<{ items: IntentItem[]; intents: { id: string; reference: string; bankId: string }[] }> {
   const payers = await payersByLookupId(
     trx,
@@ -99,7 +95,7 @@ export async function createIntents(
   );
   const intents = items.filter((item): item is NewIntent => !('refused' in item));
   await supersede(trx, intents);
-  await insertIntents(trx, rules, merchant, request, intents, workflowIdOf);
+  await insertIntents(trx, merchant, { ...request, ...rules }, intents);
   return {
     items: items.map((item) =>
       'refused' in item
@@ -121,61 +117,39 @@ async function supersede(trx: Executor, intents: NewIntent[]): Promise<void> {
     FROM (SELECT business_now(${intents[0]?.agreement.merchantId}) AS now) AS moment
     WHERE i.agreement_id = ANY(${intents.map((intent) => intent.agreement.id)}) AND i.status = 'pending'
     RETURNING ${raw(ENDED_COLUMNS)}`;
-  await announceEnds(trx, ended, 'merchant');
-  await signalWaiting(trx, 'intentClosed', ended);
+  await endIntents(trx, ended, { cause: 'merchant', signal: 'intentClosed' });
 }
 
 async function insertIntents(
   trx: Executor,
-  rules: BillingRules,
   merchant: MerchantFace,
-  request: IntentRequest,
+  request: IntentRequest & Pick<BillingRules, 'intentWindowS'>,
   intents: NewIntent[],
-  workflowIdOf: (intentId: string) => string,
 ): Promise<void> {
   if (intents.length === 0) return;
   const batchId = newId('batch');
   const at = merchant.now;
-  const expiresAt = new Date(at.getTime() + rules.intentWindowS * 1000);
-  const byBank = groupBy(intents, (intent) => intent.payer.bankId);
-  const deliveryIds = await announce(
-    trx,
-    [...byBank].map(([bankId, ofBank]) => ({
-      entityId: bankId,
-      webhookType: 'billing.intent' as const,
-      batchId,
-      // A bank's intents share one webhook, which the first intent's workflow carries.
-      workflowId: workflowIdOf(ofBank[0]?.id ?? ''),
-      items: ofBank.map(({ id, reference, payer, agreement }): WebhookItem<'billing.intent'> => ({
-        intentId: id,
-        sequence: 1,
-        customerId: payer.customerId,
-        customerEmail: payer.email,
-        lookupID: payer.lookupId,
-        paymentID: makePaymentId(trx.keyring, agreement.paymentIdKey, agreement.id, merchant.id),
-        currency: request.currency,
-        merchant: merchant.shown,
-        description: request.description,
-        reference,
-        dueDate: request.dueDate ?? expiresAt,
-      })),
-    })),
-  );
-  const deliveryOf = new Map([...byBank.keys()].map((bankId, i) => [bankId, deliveryIds[i]]));
+  const expiresAt = new Date(at.getTime() + request.intentWindowS * 1000);
+  // A bank's intents share one webhook, which the first intent's workflow carries.
+  const asked = [...groupBy(intents, ({ payer }) => payer.bankId).values()].flatMap((ofBank) => {
+    const deliveryId = newId('delivery');
+    const workflowId = workflowIds.intent(ofBank[0]?.id ?? '');
+    return ofBank.map((intent) => ({ ...intent, webhook: { batchId, deliveryId, workflowId } }));
+  });
   const inserted = recordsOf(
-    intents.map(({ id, reference, payer, agreement }) => ({
+    asked.map(({ id, reference, payer, agreement, webhook }) => ({
       id,
       reference,
       agreementId: agreement.id,
       customerId: payer.customerId,
       bankId: payer.bankId,
       lookupId: payer.lookupId,
-      workflowId: workflowIdOf(id),
-      bankDeliveryId: deliveryOf.get(payer.bankId),
+      workflowId: workflowIds.intent(id),
+      bankDeliveryId: webhook.deliveryId,
       decidedBefore: agreement.decision,
     })),
   );
-  await trx.rows`
+  const insertRows = () => trx.rows`
     INSERT INTO intents (id, reference, agreement_id, merchant_id, customer_id, bank_id, lookup_id, batch_id,
       currency,
       description, metadata, due_date, expires_at, workflow_id, bank_delivery_id, created_at,
@@ -188,15 +162,32 @@ async function insertIntents(
     FROM jsonb_to_recordset(${inserted}::jsonb) AS i (id text, reference text, agreement_id text,
       customer_id text,
       bank_id text, lookup_id text, workflow_id text, bank_delivery_id text, decided_before text)`;
-  await recordEvents(
-    trx,
-    intents.map(({ id, agreement }) => ({
-      resourceId: id,
-      sequence: 1,
-      type: 'intent.created',
-      cause: 'merchant' as const,
+  const created = asked.map(
+    ({ id, reference, payer, agreement, webhook }): TransitionOf<'intent.created'> => ({
+      event: 'intent.created',
+      cause: 'merchant',
+      row: { id, sequence: 1, at },
       details: { agreementId: agreement.id, currency: request.currency },
-      at,
-    })),
+      tells: {
+        'billing.intent': {
+          entityId: payer.bankId,
+          ...webhook,
+          item: {
+            intentId: id,
+            sequence: 1,
+            customerId: payer.customerId,
+            customerEmail: payer.email,
+            lookupID: payer.lookupId,
+            paymentID: makePaymentId(trx.keyring, agreement.paymentIdKey, agreement.id, merchant.id),
+            currency: request.currency,
+            merchant: merchant.shown,
+            description: request.description,
+            reference,
+            dueDate: request.dueDate ?? expiresAt,
+          },
+        },
+      },
+    }),
   );
+  await Promise.all([insertRows(), writeTransitions(trx, created)]);
 }

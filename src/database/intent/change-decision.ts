@@ -2,9 +2,8 @@ import { Failure } from '../../domain/failures';
 import { lockAgreementsWhere, type Agreement } from '../agreement/agreement';
 import type { Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
-import { announceDecision, applyDecision } from '../decision/apply-decision';
-import { announceEnds, ENDED_COLUMNS, limitsOf, type EndedIntent, type SpendingLimits } from './end-intents';
-import { signalWaiting } from '../outbox';
+import { applyDecision, applyUnasked } from '../decision/apply-decision';
+import { endIntents, ENDED_COLUMNS, limitsOf, type EndedIntent, type SpendingLimits } from './end-intents';
 
 /** A customer changes an earlier decision at the bank, without being asked. */
 
@@ -55,8 +54,8 @@ export async function changeDecision(
   const limited = daily !== before.dailyLimit || monthly !== before.monthlyLimit;
   if (!decided && !limited) return;
   const terms = { currency: before.currency, dailyLimit: daily, monthlyLimit: monthly };
-  await applyDecision(trx, agreementId, { decision, blocked, ...(limited && { terms }) }, 'bank');
-  if (decided) await announceDecision(trx, agreementId);
+  const apply = decided ? applyUnasked : applyDecision;
+  await apply(trx, agreementId, { decision, blocked, ...(limited && { terms }) });
 }
 
 /** The merchant's first intent still waits for an answer to its own terms. */
@@ -89,6 +88,5 @@ async function refuseOpenIntent(
     WHERE i.agreement_id = ${agreementId} AND i.status = 'pending'
       AND business_now(i.merchant_id) < i.expires_at
     RETURNING ${raw(ENDED_COLUMNS)}`;
-  await announceEnds(trx, ended, 'bank');
-  await signalWaiting(trx, 'intentClosed', ended);
+  await endIntents(trx, ended, { cause: 'bank', signal: 'intentClosed' });
 }

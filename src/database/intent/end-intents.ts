@@ -2,17 +2,17 @@ import { Failure, invalidRequest, type Problem } from '../../domain/failures';
 import type { Decision, IntentStatus } from '../../domain/lifecycle';
 import type { Metadata } from '../../domain/metadata';
 import { parseAmount } from '../../domain/money';
-import type { WebhookItem } from '../../domain/webhook/webhook-item';
 import { intentClosedSequence } from '../../domain/webhook/webhook-sequence';
 import { lockAgreements, lockAgreementsWhere, type Agreement } from '../agreement/agreement';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
-import { announceDecision, applyDecision } from '../decision/apply-decision';
-import { recordEvents, type AuditEvent } from '../record/event';
+import { applyDecision, applyUnasked } from '../decision/apply-decision';
+import type { Cause } from '../../domain/words/timeline';
 import type { Keyring } from '../keyring/keyring';
-import { signalWaiting } from '../outbox';
+import { groupBy } from '../../domain/group';
+import type { Transition } from '../transition/transition';
+import { writeTransitions } from '../transition/write-transition';
 import { makePaymentId } from '../agreement/payment-id';
-import { announce, perBatch, type Announcement } from '../webhook/announce-webhooks';
 import { withdraw } from '../webhook/withdraw-delivery';
 
 /**
@@ -96,7 +96,6 @@ export async function answerIntent(
     throw new Failure('not_found', 'There is no billing intent of this merchant for this customer.');
   }
   const limits = limitsOf(answer.spendingLimits, intent.currency);
-  const approved = answer.customerDecision.startsWith('approve');
   const open = intent.status === 'pending' && intent.inTime;
   if (open && answer.customerDecision === 'approve_recurring' && !agreement.trusted) {
     throw new Failure(
@@ -105,18 +104,36 @@ export async function answerIntent(
       { data: { intentId: intent.id, status: intent.status } },
     );
   }
-  const ended = open ? await closeByAnswer(trx, intent.id, answer, approved, limits) : undefined;
-  if (!ended) return answerTooLate(trx, intent.id, answer, limits);
-
-  await applyAnswer(trx, agreement, intent, answer, { approved, ...limits });
-  await announceEnds(trx, [ended], 'bank');
-  await signalWaiting(trx, 'bankAnswered', [ended]);
+  const ended = open ? await closeByAnswer(trx, intent.id, answer, limits) : undefined;
+  if (!ended) {
+    await closeExpiredIntent(trx, intent.id);
+    return standing(intent, answer, limits);
+  }
+  await applyAnswer(trx, agreement, intent, { ...answer, ...limits });
+  await endIntents(trx, [ended], { cause: 'bank', signal: 'bankAnswered' });
   return {
     intentId: ended.id,
-    status: approved ? 'approved' : 'declined',
+    status: isApproval(answer) ? 'approved' : 'declined',
     customerDecision: answer.customerDecision,
     agreed: true,
   };
+}
+
+const isApproval = ({ customerDecision }: Pick<IntentAnswer, 'customerDecision'>) =>
+  customerDecision === 'approve_once' || customerDecision === 'approve_recurring';
+
+/**
+ * How the intent ended before this answer: by its window, if it was pending. Each end locks the
+ * agreement first, so the row is as it was read.
+ */
+function standing(intent: Asked, answer: IntentAnswer, limits: Limits): IntentAnswerResult {
+  const { id: intentId, status, customerDecision } = intent;
+  const repeats =
+    customerDecision === answer.customerDecision &&
+    intent.blockMerchant === answer.blockMerchant &&
+    intent.dailyLimit === limits.daily &&
+    intent.monthlyLimit === limits.monthly;
+  return { intentId, status: status === 'pending' ? 'declined' : status, customerDecision, agreed: repeats };
 }
 
 /** In major units; a limit that is left out or null does not exist. */
@@ -173,9 +190,9 @@ async function closeByAnswer(
   trx: Executor,
   intentId: string,
   answer: IntentAnswer,
-  approved: boolean,
   limits: Limits,
 ): Promise<EndedIntent | undefined> {
+  const approved = isApproval(answer);
   const refusal = answer.customerDecision === 'suspended' ? 'suspended' : 'denied';
   return trx.row<EndedIntent>`
     UPDATE intents i SET
@@ -187,28 +204,6 @@ async function closeByAnswer(
       sequence = i.sequence + 1
     WHERE i.id = ${intentId} AND i.status = 'pending' AND business_now(i.merchant_id) < i.expires_at
     RETURNING ${raw(ENDED_COLUMNS)}`;
-}
-
-async function answerTooLate(
-  trx: Executor,
-  intentId: string,
-  answer: IntentAnswer,
-  limits: Limits,
-): Promise<IntentAnswerResult> {
-  await closeExpiredIntent(trx, intentId);
-  const ended =
-    await trx.oneRow<AnyIntent>`SELECT ${raw(ENDED_COLUMNS)} FROM intents i WHERE i.id = ${intentId}`;
-  if (ended.status === 'pending') throw new Error(`${intentId} is neither open nor closed`);
-  return {
-    intentId,
-    status: ended.status,
-    customerDecision: ended.customerDecision,
-    agreed:
-      ended.customerDecision === answer.customerDecision &&
-      ended.blockMerchant === answer.blockMerchant &&
-      ended.dailyLimit === limits.daily &&
-      ended.monthlyLimit === limits.monthly,
-  };
 }
 
 /**
@@ -223,23 +218,21 @@ async function applyAnswer(
   trx: Executor,
   agreement: Agreement,
   asked: Asked,
-  answer: IntentAnswer,
-  { approved, daily, monthly }: Limits & { approved: boolean },
+  answer: IntentAnswer & Limits,
 ): Promise<void> {
   const { currency, decidedBefore, grantedSince } = asked;
   const decision = answer.customerDecision;
   if (answer.blockMerchant) {
-    await applyDecision(trx, agreement.id, { decision: 'deny', blocked: true }, 'bank');
-  } else if (approved) {
-    const terms = { currency, dailyLimit: daily, monthlyLimit: monthly };
-    await applyDecision(trx, agreement.id, { decision, blocked: false, terms }, 'bank');
+    await applyDecision(trx, agreement.id, { decision: 'deny', blocked: true });
+  } else if (isApproval(answer)) {
+    const terms = { currency, dailyLimit: answer.daily, monthlyLimit: answer.monthly };
+    await applyDecision(trx, agreement.id, { decision, blocked: false, terms });
   } else if (decision === 'suspended' || agreement.decision === 'pending') {
-    await applyDecision(trx, agreement.id, { decision, blocked: false }, 'bank');
+    await applyDecision(trx, agreement.id, { decision, blocked: false });
   } else if (grantedSince && !decidedBefore.startsWith('approve') && agreement.currency === currency) {
     const before = decidedBefore === 'suspended' ? decidedBefore : decision;
     const restored = { decision: before, blocked: false, ...termsBefore(asked) };
-    await applyDecision(trx, agreement.id, restored, 'bank');
-    await announceDecision(trx, agreement.id);
+    await applyUnasked(trx, agreement.id, restored);
   }
 }
 
@@ -260,78 +253,82 @@ export async function closeExpiredIntent(trx: Executor, intentId: string): Promi
       sequence = i.sequence + 1
     WHERE i.id = ${intentId} AND i.status = 'pending' AND business_now(i.merchant_id) >= i.expires_at
     RETURNING ${raw(ENDED_COLUMNS)}`;
-  await announceEnds(trx, ended, 'network');
+  await endIntents(trx, ended, { cause: 'network' });
 }
 
-/** Completes every end: records events, tells the merchant, and the bank if it did not answer. */
-export async function announceEnds(
-  trx: Executor,
-  ended: EndedIntent[],
-  cause: AuditEvent['cause'],
-): Promise<void> {
+interface End {
+  cause: Cause;
+  /** Left out if the workflow that waits ends the intent itself. */
+  signal?: 'bankAnswered' | 'intentClosed';
+}
+
+/** Completes every end: tells the merchant, and the bank if it did not answer. */
+export async function endIntents(trx: Executor, ended: EndedIntent[], end: End): Promise<void> {
   if (ended.length === 0) return;
-  await recordEvents(
-    trx,
-    ended.map((intent) => ({
-      resourceId: intent.id,
-      sequence: intent.sequence,
-      type: `intent.${intent.status}`,
-      cause,
-      details: { reason: intent.reason, customerDecision: intent.customerDecision },
-      at: intent.closedAt,
-    })),
-  );
   // The question is withdrawn if the bank does not have it yet. A superseded intent is announced
   // all the same: the merchant has called, and the sequence numbers give the order.
-  const over = cause === 'bank' ? [] : ended.filter(({ status }) => status !== 'superseded');
+  const over = end.cause === 'bank' ? [] : ended.filter(({ status }) => status !== 'superseded');
   const undelivered = await withdraw(
     trx,
     'intents',
     over.map(({ id }) => id),
   );
-  await announce(trx, endAnnouncements(trx.keyring, ended, cause, undelivered));
+  const asked = groupBy(ended, askedBy);
+  await writeTransitions(
+    trx,
+    ended.map((intent) => {
+      const sequence = intentClosedSequence(!undelivered.has(intent.id));
+      // A bank's intents share one webhook, which the first intent's workflow carries.
+      const { workflowId } = asked.get(askedBy(intent))?.[0] ?? intent;
+      return endOf(trx.keyring, intent, end, { sequence, workflowId });
+    }),
+  );
 }
 
-/** @param undelivered intents that their bank was not asked for, nor will be */
-function endAnnouncements(
+const askedBy = ({ batchId, bankId }: EndedIntent) => `${batchId} ${bankId}`;
+
+/** @param toBank the number of the bank's webhook, and the workflow that carries it */
+function endOf(
   keyring: Keyring,
-  ended: EndedIntent[],
-  cause: AuditEvent['cause'],
-  undelivered: ReadonlySet<string>,
-): Announcement[] {
-  const toMerchant = ended.map((intent): Announcement => ({
-    entityId: intent.merchantId,
-    webhookType: 'billing.intent.response',
-    batchId: intent.batchId,
-    workflowId: intent.workflowId,
-    items: [
-      {
-        intentId: intent.id,
-        sequence: 1,
-        reference: intent.reference,
-        lookupID: intent.lookupId,
-        customerId: intent.customerId,
-        status: intent.status,
-        reason: intent.reason,
-        customerDecision: intent.customerDecision,
-        customerAction: intent.status === 'approved' ? 'approved' : 'declined',
-        currency: intent.currency,
-        paymentID:
-          intent.status === 'approved'
-            ? makePaymentId(keyring, intent.paymentIdKey, intent.agreementId, intent.merchantId)
-            : undefined,
-        metadata: intent.metadata,
-      },
-    ],
-  }));
-  const closed = (intent: EndedIntent): WebhookItem<'billing.intent.closed'> => ({
-    intentId: intent.id,
-    sequence: intentClosedSequence(!undelivered.has(intent.id)),
-    reference: intent.reference,
-    lookupID: intent.lookupId,
-    status: intent.status === 'superseded' ? 'superseded' : 'declined',
-    reason: intent.reason,
-  });
-  const toBanks = perBatch('billing.intent.closed', cause === 'bank' ? [] : ended, 'bankId', closed);
-  return [...toMerchant, ...toBanks];
+  intent: EndedIntent,
+  { cause, signal }: End,
+  toBank: { sequence: number; workflowId: string },
+): Transition {
+  const { id: intentId, reference, lookupId: lookupID, status, reason, customerDecision } = intent;
+  const { agreementId, merchantId, bankId, batchId, workflowId, customerId, currency, metadata } = intent;
+  const item = { intentId, sequence: 1, reference, lookupID, reason };
+  const paymentID =
+    status === 'approved' ? makePaymentId(keyring, intent.paymentIdKey, agreementId, merchantId) : undefined;
+  const customerAction = status === 'approved' ? 'approved' : 'declined';
+  const ended = {
+    cause,
+    row: { id: intentId, sequence: intent.sequence, at: intent.closedAt },
+    details: { reason, customerDecision },
+    wakes: signal && { ...intent, signal },
+  };
+  const answer = {
+    ...item,
+    customerId,
+    status,
+    customerDecision,
+    customerAction,
+    currency,
+    paymentID,
+    metadata,
+  } as const;
+  const response = { entityId: merchantId, batchId, workflowId, item: answer };
+  const tells = { 'billing.intent.response': response };
+  if (status === 'approved') return { event: 'intent.approved', ...ended, tells };
+  const closed = {
+    entityId: bankId,
+    batchId,
+    workflowId: toBank.workflowId,
+    item: { ...item, sequence: toBank.sequence, status },
+  };
+  const isTold = cause !== 'bank';
+  return {
+    event: `intent.${status}`,
+    ...ended,
+    tells: { ...tells, 'billing.intent.closed': isTold ? closed : undefined },
+  };
 }

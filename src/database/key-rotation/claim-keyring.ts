@@ -74,7 +74,8 @@ function refuse(faults: string[]): void {
  * at all. A key that hashed a client's secret stays in full use until that client's next token
  * call.
  */
-export async function retireOtherKeys(trx: Transaction, current: string): Promise<void> {
+export async function retireOtherKeys(trx: Transaction): Promise<void> {
+  const { current } = trx.keyring;
   await trx.rows`
     UPDATE encryption_keys SET encrypts = false
     WHERE kid <> ${current} AND kid NOT IN (${raw(SECRET_KEYS)})`;

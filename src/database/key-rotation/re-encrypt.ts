@@ -1,4 +1,4 @@
-import { recordAuditEvent, type Actor } from '../record/audit-event';
+import { act, type Actor } from '../record/audit-event';
 import type { Database, Executor } from '../pool/connection';
 import { customPlan, raw } from '../pool/statement';
 import { entriesPlace } from '../customer/migrate-customers';
@@ -171,15 +171,18 @@ export async function reencrypt(
   await db.rows`
     UPDATE customer_batch_failures f SET account_number_index = NULL FROM customer_batches b
     WHERE b.id = f.batch_id AND b.status <> 'processing' AND f.account_number_index IS NOT NULL`;
-  await db.transaction(async (trx) => {
-    await retireOtherKeys(trx, db.keyring.current);
-    await recordAuditEvent(trx, by, {
-      action: 'keyring.resealed',
-      entityId: null,
-      after: { kid: db.keyring.current, changed },
-    });
-  });
-  return changed;
+  return db.transaction((trx) =>
+    act(
+      trx,
+      by,
+      retireOtherKeys(trx).then(() => changed),
+      () => ({
+        action: 'keyring.resealed',
+        entityId: null,
+        after: { kid: trx.keyring.current, changed },
+      }),
+    ),
+  );
 }
 
 /** One round of a table, page by page. @returns the rows that were not under the current key */

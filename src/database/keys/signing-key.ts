@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
-import { recordAuditEvent, type Actor } from '../record/audit-event';
+import { act, type Actor } from '../record/audit-event';
 import type { Database, Executor, Transaction } from '../pool/connection';
 import { raw, type Statements } from '../pool/statement';
 import { newId } from '../identifier/new-id';
@@ -46,11 +46,13 @@ export async function usableSigningKeys(
 ): Promise<[SigningKey & { privateKey: KeyObject }, ...SigningKey[]]> {
   const found = await readKeys(db, verifyForS);
   if (found[0]?.retired !== false) {
-    await db.transaction(async (trx) => {
-      const kid = await insertKey(trx, 'signing_keys');
-      if (kid === undefined) return;
-      await recordAuditEvent(trx, NETWORK, { action: 'signing_key.created', entityId: null, after: { kid } });
-    });
+    await db.transaction((trx) =>
+      act(trx, NETWORK, insertKey(trx, 'signing_keys'), (kid) => ({
+        action: 'signing_key.created',
+        entityId: null,
+        after: { kid },
+      })),
+    );
     found.splice(0, found.length, ...(await readKeys(db, verifyForS)));
   }
   const [current, ...retired] = found;
@@ -75,15 +77,14 @@ export async function rotateKey(db: Database, by: Actor, table: KeyTable): Promi
     await lockKeys(trx, table);
     const retired = await trx.row<{ kid: string }>`
       UPDATE ${raw(table)} SET retired_at = clock_timestamp() WHERE retired_at IS NULL RETURNING kid`;
-    const kid = await insertKey(trx, table);
-    if (kid === undefined) throw new Error(`the current key of ${table} was not retired`);
-    await recordAuditEvent(trx, by, {
+    const made = await act(trx, by, insertKey(trx, table), (kid) => ({
       action: table === 'chain_keys' ? 'chain_key.rotated' : 'signing_key.rotated',
       entityId: null,
       before: retired ?? null,
       after: { kid },
-    });
-    return kid;
+    }));
+    if (made === undefined) throw new Error(`the current key of ${table} was not retired`);
+    return made;
   });
 }
 
@@ -108,13 +109,12 @@ export async function revokeSigningKey(db: Database, by: Actor, kid: string): Pr
     const known = revoked ?? (await trx.row`SELECT kid FROM signing_keys WHERE kid = ${kid}`);
     if (!known) return undefined;
     await insertKey(trx, 'signing_keys');
-    const current = await currentKey(trx, 'signing_keys');
-    await recordAuditEvent(trx, by, {
+    const current = await act(trx, by, currentKey(trx, 'signing_keys'), (after) => ({
       action: 'signing_key.revoked',
       entityId: null,
       before: { kid },
-      after: current ? { kid: current.kid } : null,
-    });
+      after: { kid: after.kid },
+    }));
     return current?.kid;
   });
 }

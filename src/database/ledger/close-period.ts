@@ -1,5 +1,5 @@
 import { OperatorError } from '../../domain/failures';
-import { recordAuditEvent, type Actor } from '../record/audit-event';
+import { act, type Actor } from '../record/audit-event';
 import type { Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { dayBegin } from '../clock/day-begin';
@@ -35,21 +35,14 @@ const EARLIER_OPEN = `
  */
 export async function closePeriod(trx: Transaction, by: Actor, month: string): Promise<boolean> {
   await trx.rows`${raw(LOCK_PERIODS)}`;
-  const closed = await trx.row<{ reopenings: number }>`
+  const change = trx.row<{ reopenings: number }>`
     INSERT INTO ledger_periods AS p (month)
     SELECT ${month}::date WHERE NOT may_settle_before(${raw(END_OF_MONTH, { month, timeZone: trx.timeZone })},
       NULL) AND (${raw(EARLIER_OPEN, { month })}) IS NULL
     ON CONFLICT (month) DO UPDATE SET state = 'closed' WHERE p.state = 'reopened' RETURNING reopenings`;
-  if (closed) {
-    await recordAuditEvent(trx, by, {
-      action: 'period.closed',
-      entityId: null,
-      after: { month: nameOf(month), reopenings: closed.reopenings },
-    });
-    return true;
-  }
-  await refuseUnlessClosed(trx, month);
-  return false;
+  const closed = await act(trx, by, change, shown('period.closed', month));
+  if (!closed) await refuseUnlessClosed(trx, month);
+  return closed !== undefined;
 }
 
 async function refuseUnlessClosed(trx: Transaction, month: string): Promise<void> {
@@ -68,25 +61,26 @@ async function refuseUnlessClosed(trx: Transaction, month: string): Promise<void
 /** @throws OperatorError (the month is not closed, or a later month is) */
 export async function reopenPeriod(trx: Transaction, by: Actor, month: string): Promise<void> {
   await trx.rows`${raw(LOCK_PERIODS)}`;
-  const reopened = await trx.row<{ reopenings: number }>`
+  const change = trx.row<{ reopenings: number }>`
     UPDATE ledger_periods SET state = 'reopened', reopenings = reopenings + 1
     WHERE month = ${month} AND state = 'closed'
       AND NOT EXISTS (SELECT FROM ledger_periods WHERE month > ${month} AND state = 'closed')
       RETURNING reopenings`;
-  if (reopened) {
-    await recordAuditEvent(trx, by, {
-      action: 'period.reopened',
-      entityId: null,
-      after: { month: nameOf(month), reopenings: reopened.reopenings },
-    });
-    return;
-  }
+  if (await act(trx, by, change, shown('period.reopened', month))) return;
   const last = await trx.oneRow<{ month: string | null }>`
     SELECT max(month)::text AS month FROM ledger_periods WHERE month > ${month} AND state = 'closed'`;
   throw new OperatorError(
     last.month ? `${nameOf(last.month)} is closed: reopen it first.` : `${nameOf(month)} is not closed.`,
   );
 }
+
+const shown =
+  (action: `period.${string}`, month: string) =>
+  ({ reopenings }: { reopenings: number }) => ({
+    action,
+    entityId: null,
+    after: { month: nameOf(month), reopenings },
+  });
 
 /** `2026-11` */
 const nameOf = (month: string) => month.slice(0, 7);

@@ -5,7 +5,7 @@ import type { Metadata } from '../../domain/metadata';
 import type { ExceptionKind } from '../../domain/books/reconciliation-exception';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
-import type { AuditEvent } from '../record/event';
+import type { Cause } from '../../domain/words/timeline';
 import { beyondReach, countUpTo, LIST_REACH, listPage, type Listed, type Page } from '../query/list-page';
 import type { Party } from '../query/party';
 import { bound, partsOf, rowsOf, type TransactionFilter } from './transaction-filter';
@@ -178,7 +178,7 @@ export function namesFor({ role }: Party): string {
 export interface TransactionEvent {
   type: string;
   at: Date;
-  cause: AuditEvent['cause'];
+  cause: Cause;
   declineReason: string | null;
   exceptionId: string | null;
   kind: ExceptionKind | null;

@@ -1,9 +1,10 @@
 import type { ExceptionKind, Resolution } from '../../domain/books/reconciliation-exception';
+import type { Cause } from '../../domain/words/timeline';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
-import type { AuditEvent } from '../record/event';
-import { announceExceptions } from './announce-exceptions';
+import type { Row } from '../transition/transition';
 import { openUndelivered } from './open-exceptions';
+import { writeExceptions } from './write-exceptions';
 
 /**
  * Ends exceptions. `endExplained` and `endMatchedException` move no money; `resolve-exception.ts`
@@ -16,22 +17,22 @@ export interface Finding {
   bankTransactionId: string | null;
 }
 
-interface Effect {
+interface End extends Finding {
+  cause: Cause;
+  note?: string | null;
   /** The money of the charge or refund did not stay. */
-  undoes: boolean;
+  undoes?: boolean;
   /** Minor units that the bank owes no more. */
-  letOff: bigint;
+  letOff?: bigint;
 }
 
 /** @returns the time of each end; an exception that had ended before has none */
 export async function endExceptions(
   trx: Executor,
-  { cause, note }: { cause: AuditEvent['cause']; note: string | null },
   exceptionIds: string[],
-  finding: Finding,
-  { undoes, letOff }: Effect = { undoes: false, letOff: 0n },
+  { cause, note = null, undoes = false, letOff = 0n, ...finding }: End,
 ): Promise<{ at: Date }[]> {
-  const ended = await trx.rows<{ id: string; kind: ExceptionKind; sequence: number; at: Date }>`
+  const ended = await trx.rows<Row & { kind: ExceptionKind }>`
     UPDATE reconciliation_exceptions SET state = 'resolved', resolution = ${finding.resolution},
       sequence = sequence + 1,
       resolved_at = settling_now(coalesce(merchant_id, payee_bank_id, bank_id)), undoes = ${undoes},
@@ -42,7 +43,7 @@ export async function endExceptions(
         ELSE operator_note END
     WHERE id = ANY(${exceptionIds}) AND state <> 'resolved' RETURNING id, kind, sequence, resolved_at AS at`;
   const resolved = ended.map(({ kind, ...one }) => ({ ...one, details: { kind, ...finding } }));
-  await announceExceptions(trx, 'exception.resolved', cause, resolved);
+  await writeExceptions(trx, resolved, { event: 'exception.resolved', cause });
   if (!undoes) await tellAgain(trx, exceptionIds);
   return ended;
 }
@@ -100,7 +101,7 @@ export async function endExplained(
   const ids = found.map(({ id }) => id);
   // Each charge that settles passes here, and hardly any has an exception.
   if (ids.length === 0) return;
-  await endExceptions(trx, { cause, note: null }, ids, { resolution, bankTransactionId: null });
+  await endExceptions(trx, ids, { cause, resolution, bankTransactionId: null });
 }
 
 export async function endDuplicates(
@@ -118,8 +119,8 @@ export async function endDuplicates(
 /** Ends an exception that the bank's next file explains. Locks the charge. */
 export async function endMatchedException(trx: Executor, exceptionId: string): Promise<void> {
   await lockChargeOfException(trx, { exceptionId, bankId: null });
-  const finding = { resolution: 'no_difference', bankTransactionId: null } as const;
-  await endExceptions(trx, { cause: 'network', note: null }, [exceptionId], finding);
+  const match = { cause: 'network', resolution: 'no_difference', bankTransactionId: null } as const;
+  await endExceptions(trx, [exceptionId], match);
 }
 
 /**

@@ -5,7 +5,7 @@ import type { Metadata } from '../../domain/metadata';
 import type { WebhookItem } from '../../domain/webhook/webhook-item';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
-import type { AuditEvent } from '../record/event';
+import type { Cause } from '../../domain/words/timeline';
 import { allOf, listPage, literal, type Listed, type Page } from '../query/list-page';
 import { SIDES, type Party } from '../query/party';
 import { HELD } from './held-amount';
@@ -148,7 +148,7 @@ export async function operatorsExceptions(
 interface ExceptionEvent {
   type: string;
   at: Date;
-  cause: AuditEvent['cause'];
+  cause: Cause;
   /** The exception's kind at the time. */
   kind: ExceptionKind | null;
   /** The bank's id of the reversal that ended it. */

@@ -1,12 +1,14 @@
 import { reasonForAudit } from '../../domain/charge';
+import type { Cause } from '../../domain/words/timeline';
 import type { AnswerKind, ExceptionKind, Said } from '../../domain/books/reconciliation-exception';
 import type { BookingInDoubt } from '../ledger/end-expected-booking';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
-import { recordEvents, type AuditEvent } from '../record/event';
 import { newId } from '../identifier/new-id';
 import { recordsOf } from '../pool/json';
-import { announceExceptions, type ChangedException } from './announce-exceptions';
+import type { Row } from '../transition/transition';
+import { writeTransitions } from '../transition/write-transition';
+import { writeExceptions, type ChangedException } from './write-exceptions';
 
 /**
  * Opens exceptions. A charge or a refund has at most one unresolved exception, which a UNIQUE index
@@ -46,13 +48,13 @@ const ANSWERS_MAX = 100;
  */
 export async function openExceptions(
   trx: Executor,
-  cause: AuditEvent['cause'],
+  cause: Cause,
   exceptions: NewException[],
   workflowId?: string,
 ): Promise<Map<number, string>> {
   const given = exceptions.map((one) => ({ ...one, id: newId('exception') }));
   const opened = await insertExceptions(trx, given);
-  await announceExceptions(trx, 'exception.opened', cause, opened, workflowId);
+  await writeExceptions(trx, opened, { event: 'exception.opened', cause, workflowId });
   const ids = new Set(opened.map(({ id }) => id));
   return new Map(given.flatMap(({ id }, n) => (ids.has(id) ? [[n, id] as const] : [])));
 }
@@ -71,11 +73,9 @@ export async function takeAnswerInDoubt(trx: Executor, answer: AnswerInDoubt): P
   const added = await addAnswer(trx, answer, opened !== undefined);
   if (opened) {
     const details = { ...opened.details, ...said };
-    await announceExceptions(trx, 'exception.opened', 'bank', [{ ...opened, details }]);
+    await writeExceptions(trx, [{ ...opened, details }], { event: 'exception.opened', cause: 'bank' });
   } else if (added) {
-    const { id: resourceId, ...more } = added;
-    const type = 'exception.updated';
-    await recordEvents(trx, [{ resourceId, type, cause: 'bank', details: said, ...more }]);
+    await writeTransitions(trx, { event: 'exception.updated', cause: 'bank', row: added, details: said });
   }
 }
 
@@ -108,12 +108,12 @@ async function insertExceptions(
 }
 
 /** @returns the exception; undefined if it has this answer already, or too many answers */
-async function addAnswer(
+function addAnswer(
   trx: Executor,
   { kind, billingRequestId, refundId, says, bankTransactionId }: AnswerInDoubt,
   opens: boolean,
-): Promise<{ id: string; sequence: number; at: Date } | undefined> {
-  const [added] = await trx.rows<{ id: string; sequence: number; at: Date }>`
+): Promise<Row | undefined> {
+  return trx.row<Row>`
     WITH added AS (
       INSERT INTO exception_answers (exception_id, says, bank_transaction_id, kind, answered_at)
       SELECT x.id, ${says}, ${bankTransactionId}, ${kind}, business_now(b.owner_id)
@@ -127,5 +127,4 @@ async function addAnswer(
       bank_transaction_id = CASE WHEN x.direction IS NULL THEN coalesce(x.bank_transaction_id,
       ${bankTransactionId}) ELSE x.bank_transaction_id END
     FROM added WHERE x.id = added.exception_id RETURNING x.id, x.sequence, added.answered_at AS at`;
-  return added;
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Executor, Transaction } from '../pool/connection';
 import { customPlan, raw } from '../pool/statement';
-import type { AuditEvent } from './event';
+import type { Cause } from '../../domain/words/timeline';
 import { pages } from '../query/pages';
 
 /**
@@ -14,7 +14,7 @@ export interface Actor {
   /** `operator:<login>` for the command line, otherwise the id of the entity that called. */
   actor: string;
   /** The cause of events that follow from the action. */
-  cause: AuditEvent['cause'];
+  cause: Cause;
   /** The API request's id, which its caller may have chosen; null for the command line. */
   requestId: string | null;
   /** Our own id of the request, which is unique. */
@@ -41,6 +41,21 @@ export async function recordAuditEvent(
     INSERT INTO audit_events (actor, action, entity_id, request_id, own_request_id, reason, before, after)
     VALUES (${by.actor}, ${action}, ${entityId}, ${by.requestId}, ${by.ownRequestId ?? null}, ${by.reason},
       ${before ? JSON.stringify(before) : null}, ${after ? JSON.stringify(after) : null})`;
+}
+
+/**
+ * An act: its change, and its audit event. A change without a row came to nothing, and has no audit
+ * event.
+ */
+export async function act<Row extends object | string | undefined>(
+  trx: Transaction,
+  by: Actor,
+  change: Promise<Row>,
+  shown: (row: NonNullable<Row>) => PrivilegedAction,
+): Promise<Row> {
+  const row = await change;
+  if (row !== undefined) await recordAuditEvent(trx, by, shown(row));
+  return row;
 }
 
 /**

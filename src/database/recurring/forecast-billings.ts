@@ -12,7 +12,7 @@ import { FURTHEST } from '../clock/moment';
 import { pages } from '../query/pages';
 import { OWN, type Party } from '../query/party';
 import { IN_HAND, JOIN_IN_HAND, openBilling, STARTS, type InHandRow } from './read-billings';
-import { AGREEMENT_OF_SCHEDULE } from '../schedule/change-status';
+import { AGREEMENT_OF_SCHEDULE } from '../schedule/lock-schedules';
 
 /**
  * The charges that schedules will make, summed up per day of the network's zone and currency.
@@ -69,8 +69,7 @@ export async function forecast(
   db: Executor,
   rules: RecurringRules,
   of: ForecastOf,
-  days: number,
-  deadline: number,
+  { days, deadline }: { days: number; deadline: number },
 ): Promise<ForecastLine[]> {
   const lines = new Map<string, ForecastLine>();
   let steps = 0;

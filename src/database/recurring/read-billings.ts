@@ -8,7 +8,7 @@ import type { Charge } from '../billing-request/accept-billing-requests';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { afterS } from '../clock/moment';
-import type { ScheduleRow } from '../schedule/change-status';
+import type { ScheduleRow } from '../schedule/lock-schedules';
 
 /** The billings of one schedule, as the rule asks for them. */
 

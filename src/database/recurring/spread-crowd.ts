@@ -1,7 +1,7 @@
 import { isHeld } from '../../domain/recurring/recurring-step';
 import type { RecurringRules } from '../../domain/recurring/schedule-facts';
 import type { Transaction } from '../pool/connection';
-import type { ScheduleRow } from '../schedule/change-status';
+import type { ScheduleRow } from '../schedule/lock-schedules';
 
 /**
  * Longest delay of a workflow after a due moment; beyond it `DUE_RATE` is exceeded. Billings due

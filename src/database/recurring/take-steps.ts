@@ -1,12 +1,10 @@
 import { reasonForAudit } from '../../domain/charge';
 import { hasEnded } from '../../domain/recurring/recurring';
 import { isAsked, nextStep, type Step } from '../../domain/recurring/recurring-step';
-import type { WebhookItem } from '../../domain/webhook/webhook-item';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { recordAuditEvent } from '../record/audit-event';
 import { openScheduledCharge } from '../billing-request/accept-billing-requests';
 import { closeExpiredRequests } from '../billing-request/settle-billing-request';
-import { toBothSides } from '../schedule/announce-schedules';
 import { deriveFacts, lookAgain, type Turn } from './take-turn';
 
 /** Steps that a workflow takes on its schedule in a turn; a step that is not due does nothing. */
@@ -57,7 +55,7 @@ async function charge(turn: Turn, { n, attempt }: StepNamed<'charge'>): Promise<
     workflowId: workflowIds.recurring(id),
   });
   const [, { billingRequestId, reference }] = await Promise.all([billing, charged]);
-  note(turn, 'billing_charged', {
+  note(turn, 'charged', {
     n,
     attempt,
     amount,
@@ -110,7 +108,7 @@ async function retryLater(turn: Turn, step: StepNamed<'retry'>): Promise<void> {
   const retryAt = new Date(step.retryAt);
   const reason = open?.declineReason ?? null;
   await moveBilling(turn, n, 'retrying', { retryAt, reason });
-  note(turn, 'billing_retrying', { n, retryAt, reason, afterS: open?.afterS });
+  note(turn, 'retrying', { n, retryAt, reason, afterS: open?.afterS });
   turn.open = open && { ...open, status: 'retrying', retryAt };
 }
 
@@ -126,7 +124,7 @@ export async function skipBillings(turn: Turn): Promise<void> {
       INSERT INTO billings (schedule_id, n, due_at, status, reason, attempts, closed_at)
       VALUES (${schedule.id}, ${n}, ${dueAt}, 'skipped', ${reason}, 0, ${schedule.now})`;
     schedule.nextN = n + 1;
-    note(turn, 'billing_skipped', { n, dueAt, reason });
+    note(turn, 'skipped', { n, dueAt, reason });
     await lookAgain(turn);
   }
 }
@@ -135,22 +133,20 @@ export async function skipBillings(turn: Turn): Promise<void> {
 export function giveNotice(turn: Turn): void {
   const step = nextStep(turn.facts);
   if (step.do !== 'notify') return;
-  const { schedule, webhooks } = turn;
+  const { schedule, steps } = turn;
+  const { customerId, amount, currency, description } = schedule;
   const { n } = step;
   const dueAt = new Date(step.dueAt);
   schedule.noticedN = n;
-  note(turn, 'notice_given', { n, dueAt });
-  schedule.told += 1;
-  const item: WebhookItem<'recurring.upcoming'> = {
-    scheduleId: schedule.id,
-    sequence: schedule.told,
-    customerId: schedule.customerId,
-    amount: schedule.amount,
-    currency: schedule.currency,
-    description: schedule.description,
+  const upcoming = {
+    customerId,
+    amount,
+    currency,
+    description,
     dueDate: dueAt,
   };
-  webhooks.push(...toBothSides(schedule, { webhookType: 'recurring.upcoming', items: [item] }));
+  const { now: at } = schedule;
+  steps.push({ event: 'schedule.notice_given', cause: 'network', details: { n, dueAt }, at, upcoming });
   deriveFacts(turn);
 }
 
@@ -190,7 +186,7 @@ async function closeBilling(turn: Turn, n: number, status: 'successful' | 'faile
   const reason = status === 'failed' ? (open?.declineReason ?? null) : null;
   await moveBilling(turn, n, status, { reason, closedAt: schedule.now });
   schedule.ran += 1;
-  note(turn, `billing_${status}`, {
+  note(turn, status, {
     n,
     afterS: open?.afterS,
     ...(reason !== null && { reason: reasonForAudit(reason) }),
@@ -216,14 +212,10 @@ async function moveBilling(
   if (!moved) throw new Error(`billing ${n + 1} of ${schedule.id} cannot become ${status} now`);
 }
 
-function note({ schedule, events }: Turn, what: string, details: Record<string, unknown>): void {
-  schedule.sequence += 1;
-  events.push({
-    resourceId: schedule.id,
-    sequence: schedule.sequence,
-    at: schedule.now,
-    type: `schedule.${what}`,
-    cause: 'network',
-    details,
-  });
+function note(
+  { schedule, steps }: Turn,
+  what: 'charged' | 'retrying' | 'skipped' | 'successful' | 'failed',
+  details: Record<string, unknown>,
+): void {
+  steps.push({ event: `schedule.billing_${what}`, cause: 'network', details, at: schedule.now });
 }

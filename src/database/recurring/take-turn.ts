@@ -5,16 +5,15 @@ import { factsOf, nextBilling, type RecurringRules } from '../../domain/recurrin
 import type { Agreement } from '../agreement/agreement';
 import type { Database, Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
-import { recordEvents, type AuditEvent } from '../record/event';
-import type { Keyring } from '../keyring/keyring';
-import { announce, type Announcement } from '../webhook/announce-webhooks';
-import { announceStatus } from '../schedule/announce-schedules';
+import type { Cause } from '../../domain/words/timeline';
+import { lockAlignedSchedule } from '../schedule/align-schedules';
+import type { ScheduleRow } from '../schedule/lock-schedules';
+import { writeSchedule, type ScheduleStep } from '../schedule/write-schedules';
 import { readBillingsSeen, type BillingInHand, type BillingsSeen } from './read-billings';
 import { DELAY_MAX_MS, placeOf } from './spread-crowd';
-import { lockAlignedSchedule, type ScheduleRow } from '../schedule/change-status';
 
 /** A schedule's change, as its audit event records it. */
-export type ScheduleEvent = Pick<AuditEvent, 'type' | 'cause' | 'details'>;
+export type ScheduleEvent = { type: string; cause: Cause; details?: Record<string, unknown> };
 
 /**
  * A schedule's turn: a transaction in which its workflow takes one step.
@@ -25,16 +24,14 @@ export type ScheduleEvent = Pick<AuditEvent, 'type' | 'cause' | 'details'>;
  */
 export interface Turn extends BillingsSeen {
   readonly trx: Transaction;
-  readonly keyring: Keyring;
   readonly rules: BillingRules & RecurringRules;
   readonly agreement: Agreement;
   /** The schedule after the steps so far; the end of the turn writes it. */
   readonly schedule: ScheduleRow;
   facts: Facts;
-  readonly events: AuditEvent[];
-  readonly webhooks: Announcement[];
+  readonly steps: ScheduleStep[];
   /** The party whose action ends or moves the schedule. */
-  cause: AuditEvent['cause'];
+  cause: Cause;
   /** The workflow goes on at once, and is not signalled. */
   awake: boolean;
 }
@@ -62,8 +59,7 @@ export interface TurnTaken {
 export async function takeTurn(
   db: Database,
   rules: BillingRules & RecurringRules,
-  scheduleId: string,
-  reportedUntil: number,
+  { scheduleId, reportedUntil }: { scheduleId: string; reportedUntil: number },
   act: (turn: Turn) => Promise<void> | void,
 ): Promise<TurnTaken> {
   return db.transaction(async (trx) => {
@@ -73,14 +69,12 @@ export async function takeTurn(
     const seen = await readBillingsSeen(trx, schedule, rules);
     const turn: Turn = {
       trx,
-      keyring: db.keyring,
       rules,
       agreement,
       schedule,
       ...seen,
       facts: factsOf(schedule, seen, schedule.now, rules),
-      events: [],
-      webhooks: [],
+      steps: [],
       cause: 'network',
       awake: false,
     };
@@ -121,59 +115,35 @@ export function deriveFacts(turn: Turn): void {
 
 /** Writes the schedule's new state, and announces it. */
 async function endTurn(turn: Turn, before: ScheduleRow): Promise<Omit<TurnTaken, 'unreported'>> {
-  const { trx, rules, open, events, webhooks, cause } = turn;
+  const { trx, rules, open, cause, steps } = turn;
   const status = statusOf({
     ended: hasEnded(turn.schedule.status) ? turn.schedule.status : null,
     suspended: turn.schedule.status === 'suspended',
     paused: turn.schedule.paused,
     overdue: open !== undefined && (open.status === 'retrying' || open.attempts > 1),
   });
-  const moved = status !== before.status;
-  const schedule = {
-    ...turn.schedule,
-    status,
-    sequence: turn.schedule.sequence + (moved ? 1 : 0),
-    told: turn.schedule.told + (moved ? 1 : 0),
-    nextDueAt: nextBilling({ ...turn.schedule, status }, open !== undefined, rules)?.dueAt ?? null,
-  };
+  const nextDueAt = nextBilling({ ...turn.schedule, status }, open !== undefined, rules)?.dueAt ?? null;
   const facts = { ...turn.facts, status };
   const step = nextStep(facts);
   const waiting = step.do === 'wait' && !turn.awake;
-  const [delayMs] = await Promise.all([
-    placeOf(trx, before, schedule, rules),
-    recordEvents(trx, events),
-    announce(trx, webhooks),
-  ]);
   const actsAt = step.do === 'nothing' ? null : new Date(step.do === 'wait' ? step.until : facts.now);
-  await save(trx, { ...schedule, actsAt, waiting, delayMs });
-  const said: ScheduleEvent[] = [...events];
-  if (moved) {
-    const event = `schedule.${status}`;
-    said.push({ type: event, cause, details: {} });
-    await announceStatus(trx, [{ ...schedule, event, previousStatus: before.status }], cause);
-  }
+  const moved = { ...turn.schedule, status, nextDueAt, actsAt, waiting };
+  const delayMs = await placeOf(trx, before, moved, rules);
+  const { after: schedule, transitions } = await writeSchedule(trx, {
+    // Its own workflow takes the turn, and needs no signal.
+    before: { ...before, waiting: false },
+    after: { ...moved, delayMs },
+    cause,
+    steps,
+  });
   return {
     schedule,
     open,
     facts,
-    events: said,
+    events: transitions.map(({ event: type, ...one }) => ({ type, ...one })),
     // A test clock shows every charge at its very moment.
     delayMs: waiting && schedule.inRealTime ? Math.min(delayMs ?? 0, longestDelay(facts, step.until)) : 0,
   };
-}
-
-async function save(
-  trx: Transaction,
-  schedule: Omit<ScheduleRow, 'waiting'> & { actsAt: Date | null; waiting: boolean },
-): Promise<void> {
-  await trx.rows`
-    UPDATE schedules SET status = ${schedule.status}, next_n = ${schedule.nextN},
-      next_due_at = ${schedule.nextDueAt}, noticed_n = ${schedule.noticedN},
-      ran = ${schedule.ran}, failed_in_a_row = ${schedule.failedInARow}, acts_at = ${schedule.actsAt},
-      waiting = ${schedule.waiting}, sequence = ${schedule.sequence},
-      told = ${schedule.told}, updated_at = CASE WHEN sequence = ${schedule.sequence} THEN updated_at
-        ELSE ${schedule.now} END, delay_ms = ${schedule.delayMs}
-    WHERE id = ${schedule.id}`;
 }
 
 /**

@@ -7,13 +7,13 @@ import { refundRequestSequence } from '../../domain/webhook/webhook-sequence';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { type Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
-import { moneyFacts, recordEvents } from '../record/event';
 import { newId, newReference } from '../identifier/new-id';
 import { allOf, listPage, literal, type Listed, type Page } from '../query/list-page';
-import { merchantFace } from '../entity/read-parties';
+import { merchantFace, type MerchantFace } from '../entity/read-parties';
 import { HELD_OF_CHARGE } from '../reconciliation-exception/held-amount';
 import { OWN, type Party } from '../query/party';
-import { announce } from '../webhook/announce-webhooks';
+import type { Tell } from '../transition/transition';
+import { writeTransitions } from '../transition/write-transition';
 
 /** Business days that a bank has for a refund before it is overdue. */
 const EXPECTED_WITHIN = 3;
@@ -54,6 +54,8 @@ interface Charge {
   untaken: bigint;
   currency: string;
   country: string;
+  lookupId: string;
+  bankTransactionId: string;
 }
 
 /**
@@ -78,33 +80,32 @@ export async function initiateRefund(
   const amount = await takePart(trx, charge, wish.amount);
   const merchant = await merchantFace(trx, merchantId);
   const refundId = newId('refund');
+  const deliveryId = newId('delivery');
   const expectedBy = addBusinessDays(merchant.now, EXPECTED_WITHIN, charge.country, trx.timeZone);
   const refund = await trx.oneRow<RefundRecord>`
     INSERT INTO refunds (id, transaction_id, reference, billing_request_id, merchant_id, customer_id, bank_id,
-      amount, currency, reason, metadata, expected_by, acts_at, created_at)
+      amount, currency, reason, metadata, expected_by, acts_at, created_at, bank_delivery_ids)
     SELECT ${refundId}, ${newId('transaction')}, ${newReference()}, id, merchant_id, customer_id, bank_id,
       ${amount.toString()}, currency, ${wish.reason ?? null},
-      ${JSON.stringify(wish.metadata ?? {})}::jsonb, ${expectedBy}, ${expectedBy}, ${merchant.now}
+      ${JSON.stringify(wish.metadata ?? {})}::jsonb, ${expectedBy}, ${expectedBy}, ${merchant.now},
+      ARRAY[${deliveryId}]
     FROM billing_requests WHERE id = ${charge.id}
     RETURNING ${raw(REFUND_COLUMNS)}`;
-  await recordEvents(trx, [
-    {
-      resourceId: refundId,
-      sequence: 1,
-      type: 'refund.requested',
-      cause: 'merchant',
-      details: { ...moneyFacts(refund), billingRequestId: charge.id },
-      at: merchant.now,
-    },
-  ]);
-  await askForRefund(trx, refund, workflowIds.refund(refundId));
+  await writeTransitions(trx, {
+    event: 'refund.requested',
+    cause: 'merchant',
+    row: { ...refund, id: refundId, at: merchant.now },
+    details: { billingRequestId: charge.id },
+    tells: { 'refund.request': question(refund, charge, merchant, deliveryId) },
+  });
   return refund;
 }
 
 /** Locks the charge, so that the next statement sees the changes of earlier holders. */
 async function lockCharge(trx: Executor, merchantId: string, reference: string): Promise<Charge> {
   const charge = await trx.row<Charge>`
-    SELECT b.id, b.status, b.amount - b.refunded_amount - b.reversed_amount AS untaken, b.currency, c.country
+    SELECT b.id, b.status, b.amount - b.refunded_amount - b.reversed_amount AS untaken, b.currency, c.country,
+      b.lookup_id, b.bank_transaction_id
     FROM billing_requests b JOIN customers c ON c.id = b.customer_id
     WHERE b.reference = ${reference} AND b.merchant_id = ${merchantId} FOR UPDATE OF b`;
   if (charge) return charge;
@@ -154,39 +155,34 @@ function whyNot({ status, untaken }: Charge, wished = 1n): Failure {
   return new Failure('held_by_exception', message, { data });
 }
 
-export async function askForRefund(trx: Executor, refund: RefundRecord, workflowId: string): Promise<void> {
-  const merchant = await merchantFace(trx, refund.merchantId);
-  const debit = await trx.oneRow<{ lookupId: string; bankTransactionId: string }>`
-    SELECT lookup_id, bank_transaction_id
-    FROM billing_requests WHERE id = ${refund.billingRequestId}`;
-  const [deliveryId] = await announce(trx, [
-    {
-      entityId: refund.bankId,
-      webhookType: 'refund.request',
-      workflowId,
-      items: [
-        {
-          refundId: refund.refundId,
-          sequence: refundRequestSequence(refund),
-          reference: refund.reference,
-          originalReference: refund.originalReference,
-          billingRequestId: refund.billingRequestId,
-          bankTransactionId: debit.bankTransactionId,
-          amount: refund.amount,
-          currency: refund.currency,
-          reason: refund.reason,
-          customerId: refund.customerId,
-          lookupID: debit.lookupId,
-          merchant: merchant.shown,
-          expectedBy: refund.expectedBy,
-          overdue: refund.overdue,
-        },
-      ],
+/** Asks the bank to pay a refund back. */
+export function question(
+  refund: RefundRecord,
+  debit: Pick<Charge, 'lookupId' | 'bankTransactionId'>,
+  merchant: MerchantFace,
+  deliveryId: string,
+): Tell<'refund.request'> {
+  return {
+    entityId: refund.bankId,
+    deliveryId,
+    workflowId: workflowIds.refund(refund.refundId),
+    item: {
+      refundId: refund.refundId,
+      sequence: refundRequestSequence(refund),
+      reference: refund.reference,
+      originalReference: refund.originalReference,
+      billingRequestId: refund.billingRequestId,
+      bankTransactionId: debit.bankTransactionId,
+      amount: refund.amount,
+      currency: refund.currency,
+      reason: refund.reason,
+      customerId: refund.customerId,
+      lookupID: debit.lookupId,
+      merchant: merchant.shown,
+      expectedBy: refund.expectedBy,
+      overdue: refund.overdue,
     },
-  ]);
-  await trx.row`
-    UPDATE refunds SET bank_delivery_ids = bank_delivery_ids || ${deliveryId}::text
-    WHERE id = ${refund.refundId}`;
+  };
 }
 
 /** @throws Failure not_found */

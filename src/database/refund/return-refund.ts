@@ -1,16 +1,15 @@
-import { entryOf } from '../../domain/books/ledger';
 import type { Metadata } from '../../domain/metadata';
 import {
   refundReturnedToBankSequence,
   refundReturnedToMerchantSequence,
 } from '../../domain/webhook/webhook-sequence';
-import type { Executor, Transaction } from '../pool/connection';
+import type { Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
-import { moneyFacts, recordEvents, type AuditEvent } from '../record/event';
+import type { Cause } from '../../domain/words/timeline';
 import { newId, newReference } from '../identifier/new-id';
-import { postEntries } from '../ledger/post-entries';
 import { settleFreedPart } from '../reversal/reverse-charge';
-import { announce, type Announcement } from '../webhook/announce-webhooks';
+import type { Tell } from '../transition/transition';
+import { writeTransitions } from '../transition/write-transition';
 import { REFUND_COLUMNS, type RefundRecord } from './accept-refund';
 
 /**
@@ -21,34 +20,30 @@ import { REFUND_COLUMNS, type RefundRecord } from './accept-refund';
 
 export async function returnRefund(
   trx: Transaction,
-  cause: AuditEvent['cause'],
-  of: { exceptionId: string; refundId: string },
+  cause: Cause,
+  { exceptionId, refundId }: { exceptionId: string; refundId: string },
 ): Promise<void> {
-  const { exceptionId } = of;
   const transactionId = newId('transaction');
   const returnReference = newReference();
   const returned = await trx.row<RefundRecord & { at: Date }>`
     UPDATE refunds SET status = 'returned', returned_at = settling_now(merchant_id),
-      returned_by = ${of.exceptionId},
+      returned_by = ${exceptionId},
       return_transaction_id = ${transactionId}, return_reference = ${returnReference}, sequence = sequence + 1
-    WHERE id = ${of.refundId} AND status = 'completed' RETURNING ${raw(REFUND_COLUMNS)}, returned_at AS at`;
+    WHERE id = ${refundId} AND status = 'completed' RETURNING ${raw(REFUND_COLUMNS)}, returned_at AS at`;
   if (!returned) return;
-  const { refundId, sequence, at } = returned;
-  const paid = { ...returned, ownerId: returned.merchantId };
-  const entry = entryOf('refund_return', { resourceId: transactionId, settledAt: at }, paid);
-  await postEntries(trx, [entry]);
-  await recordEvents(trx, [
-    {
-      resourceId: refundId,
-      sequence,
-      type: 'refund.returned',
-      cause,
-      details: { ...moneyFacts(returned), exceptionId, transactionId, returnReference },
-      at,
+  await writeTransitions(trx, {
+    event: 'refund.returned',
+    cause,
+    row: { ...returned, id: refundId },
+    details: { exceptionId, transactionId, returnReference },
+    entry: {
+      kind: 'refund_return',
+      resourceId: transactionId,
+      paid: { ...returned, ownerId: returned.merchantId },
     },
-  ]);
-  await freePart(trx, cause, { ...returned, at });
-  await announceReturn(trx, returned);
+    tells: { 'refund.returned': toBothSides(returned) },
+  });
+  await freePart(trx, cause, returned);
 }
 
 /**
@@ -57,7 +52,7 @@ export async function returnRefund(
  */
 export async function freePart(
   trx: Transaction,
-  cause: AuditEvent['cause'],
+  cause: Cause,
   refund: RefundRecord & { at: Date },
 ): Promise<void> {
   const { billingRequestId, amount } = refund;
@@ -67,16 +62,15 @@ export async function freePart(
   await settleFreedPart(trx, cause, refund);
 }
 
-async function announceReturn(trx: Executor, refund: RefundRecord): Promise<void> {
+function toBothSides(refund: RefundRecord): [Tell<'refund.returned'>, Tell<'refund.returned'>] {
   const { refundId, reference, originalReference, amount, currency } = refund;
   const status = 'returned';
-  const to = (entityId: string, sequence: number, metadata?: Metadata): Announcement => ({
+  const to = (entityId: string, sequence: number, metadata?: Metadata) => ({
     entityId,
-    webhookType: 'refund.returned',
-    items: [{ refundId, sequence, reference, originalReference, amount, currency, status, metadata }],
+    item: { refundId, sequence, reference, originalReference, amount, currency, status, metadata } as const,
   });
-  await announce(trx, [
+  return [
     to(refund.merchantId, refundReturnedToMerchantSequence(refund), refund.metadata),
     to(refund.bankId, refundReturnedToBankSequence(refund)),
-  ]);
+  ];
 }

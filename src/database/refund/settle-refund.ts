@@ -1,6 +1,5 @@
 import { addBusinessDays } from '../../domain/business-day';
 import { formatInstant } from '../../domain/calendar';
-import { entryOf } from '../../domain/books/ledger';
 import { reasonForAudit } from '../../domain/charge';
 import { Failure } from '../../domain/failures';
 import type { RefundStatus } from '../../domain/lifecycle';
@@ -8,20 +7,18 @@ import type { WebhookItem } from '../../domain/webhook/webhook-item';
 import { refundResponseSequence } from '../../domain/webhook/webhook-sequence';
 import type { Moment } from '../../domain/workflow/moment';
 import { workflowIds } from '../../domain/workflow/workflow-id';
-import { claimBankTransaction } from '../ledger/claim-bank-transaction';
 import type { Executor, Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { afterS } from '../clock/moment';
 import { shownName } from '../shown-name';
-import { moneyFacts, recordEvents } from '../record/event';
-import { postEntries } from '../ledger/post-entries';
-import { signalWaiting } from '../outbox';
 import { endDuplicates } from '../reconciliation-exception/end-exceptions';
-import { takeAnswerInDoubt } from '../reconciliation-exception/open-exceptions';
-import { noteRefusedAnswer } from '../reconciliation-exception/record-refused-answer';
-import { askForRefund, REFUND_COLUMNS, type RefundRecord } from './accept-refund';
+import { question, REFUND_COLUMNS, type RefundRecord } from './accept-refund';
 import { freePart } from './return-refund';
-import { announce } from '../webhook/announce-webhooks';
+import { refuseAnswer } from '../reconciliation-exception/refuse-answer';
+import type { Tell, Transition } from '../transition/transition';
+import { writeTransitions } from '../transition/write-transition';
+import { merchantFace } from '../entity/read-parties';
+import { newId } from '../identifier/new-id';
 
 /** Moves a refund on: by a reminder, or by the bank's answer, which alone can end it. */
 
@@ -60,44 +57,36 @@ export async function answerRefund(
   if (!asked) throw new Failure('not_found', 'There is no such refund.');
   const ended = await end(trx, refundId, answer);
   if (!ended) return answerRefused(trx, refundId, answer);
-  const at = ended.closedAt ?? new Date(Number.NaN);
-  if (ended.status === 'rejected') {
-    await freePart(trx, 'bank', { ...ended, at });
-  }
-  await recordEvents(trx, [
-    {
-      resourceId: refundId,
-      sequence: ended.sequence,
-      type: `refund.${ended.status}`,
-      cause: 'bank',
-      details: {
-        ...moneyFacts(ended),
-        declineReason: ended.rejectReason && reasonForAudit(ended.rejectReason),
-      },
-      at,
-    },
-  ]);
-  if (ended.status === 'completed') {
-    const paid = { ...ended, ownerId: ended.merchantId };
-    const booked = { ...ended, identifier: ended.bankTransactionId };
-    const entry = entryOf('refund', { resourceId: refundId, settledAt: at }, paid, booked);
-    await postEntries(trx, [entry]);
-  }
-  await announceToMerchant(trx, ended);
+  await writeTransitions(trx, endOf(ended));
   if (ended.status === 'completed') await endDuplicates(trx, ended);
-  await signalWaiting(trx, 'bankAnswered', [{ ...ended, workflowId: workflowIds.refund(refundId) }]);
+  else await freePart(trx, 'bank', ended);
   return { refundId, status: ended.status, agreed: true, duplicate: false };
 }
 
-type Unreturned = RefundRecord & Pick<WebhookItem<'refund.response'>, 'status'>;
+type EndedRefund = RefundRecord & { status: RefundAnswer['action']; at: Date; waiting: boolean };
+
+function endOf(ended: EndedRefund): Transition {
+  const { refundId, status, rejectReason, billingRequestId, bankTransactionId: identifier } = ended;
+  const answered = {
+    cause: 'bank',
+    row: { ...ended, id: refundId },
+    details: { declineReason: rejectReason && reasonForAudit(rejectReason) },
+    tells: { 'refund.response': toMerchant(ended) },
+    wakes: { ...ended, signal: 'bankAnswered', workflowId: workflowIds.refund(refundId) },
+  } as const;
+  if (status === 'rejected') return { event: 'refund.rejected', ...answered };
+  const paid = { ...ended, ownerId: ended.merchantId };
+  const booked = { identifier, billingRequestId, refundId };
+  return { event: 'refund.completed', ...answered, entry: { kind: 'refund', paid, booked } };
+}
 
 /** Ends the refund and claims the bank's transaction in one statement, or neither. */
 async function end(
   trx: Executor,
   refundId: string,
   { action, bankTransactionId, reason }: RefundAnswer,
-): Promise<(Unreturned & { waiting: boolean }) | undefined> {
-  return trx.row<Unreturned & { waiting: boolean }>`
+): Promise<EndedRefund | undefined> {
+  return trx.row<EndedRefund>`
     WITH asked AS (SELECT id, bank_id FROM refunds WHERE id = ${refundId} AND status = 'pending' FOR UPDATE),
     claimed AS (
       INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
@@ -108,7 +97,7 @@ async function end(
       acts_at = NULL, closed_at = settling_now(merchant_id), sequence = sequence + 1
     FROM (SELECT asked.id AS ended_id FROM asked LEFT JOIN claimed ON claimed.resource_id = asked.id
           WHERE ${bankTransactionId}::text IS NULL OR claimed.resource_id IS NOT NULL) AS ended
-    WHERE id = ended_id RETURNING ${raw(REFUND_COLUMNS)}, waiting`;
+    WHERE id = ended_id RETURNING ${raw(REFUND_COLUMNS)}, closed_at AS at, waiting`;
 }
 
 async function answerRefused(
@@ -118,23 +107,19 @@ async function answerRefused(
 ): Promise<RefundAnswered> {
   const found =
     await trx.oneRow<RefundRecord>`SELECT ${raw(REFUND_COLUMNS)} FROM refunds WHERE id = ${refundId}`;
-  const { bankId, status, billingRequestId } = found;
+  const { status } = found;
   const { action, bankTransactionId, reason } = answer;
-  const duplicate =
-    bankTransactionId !== null &&
-    !(await claimBankTransaction(trx, { bankId, bankTransactionId, resourceId: refundId }));
-  const isSameTransfer = found.bankTransactionId === bankTransactionId;
-  const agreed = status === action && (action === 'rejected' || isSameTransfer);
-  if (status === 'returned' && (action === 'rejected' || isSameTransfer)) {
-    await noteRefusedAnswer(trx, 'refund', refundId, { says: action, bankTransactionId });
-  } else if (agreed) {
-    if (action === 'completed') await endDuplicates(trx, found);
-  } else {
-    const kind = duplicate ? 'duplicate_transaction_id' : 'refund_conflict';
-    const answered = { kind, billingRequestId, refundId, says: action, bankTransactionId, reason } as const;
-    await takeAnswerInDoubt(trx, answered);
-  }
-  return { refundId, status, agreed, duplicate };
+  const isSame = action === 'rejected' || found.bankTransactionId === bankTransactionId;
+  const refused = await refuseAnswer(trx, {
+    ...found,
+    kind: 'refund_conflict',
+    says: action,
+    bankTransactionId,
+    reason,
+    repeats: status === action && isSame,
+    movesNothing: status === 'returned' && isSame,
+  });
+  return { refundId, status, ...refused };
 }
 
 /** Reminders that come on successive business days; later ones come every tenth, for good. */
@@ -145,39 +130,46 @@ const DAILY_REMINDERS = 10;
  * second of two callers finds nothing to do.
  */
 export async function remindBank(trx: Executor, refundId: string): Promise<void> {
-  const due = await trx.row<{ now: Date; reminders: number; country: string }>`
-    SELECT business_now(r.merchant_id) AS now, r.reminders, c.country
-    FROM refunds r JOIN customers c ON c.id = r.customer_id
+  const due = await trx.row<Due>`
+    SELECT business_now(r.merchant_id) AS now, r.reminders, r.merchant_id, c.country,
+      b.lookup_id, b.bank_transaction_id
+    FROM refunds r JOIN customers c ON c.id = r.customer_id JOIN billing_requests b ON b.id = r.billing_request_id
     WHERE r.id = ${refundId} AND r.acts_at <= business_now(r.merchant_id) FOR UPDATE OF r`;
   if (!due) return;
+  const merchant = await merchantFace(trx, due.merchantId);
   const gap = due.reminders < DAILY_REMINDERS ? 1 : DAILY_REMINDERS;
+  const deliveryId = newId('delivery');
   // The refund's workflow runs this, and sees an answer that comes at once.
   const reminded = await trx.oneRow<Unreturned>`
     UPDATE refunds SET overdue = true, reminders = reminders + 1, sequence = sequence + 1,
       acts_at = ${addBusinessDays(due.now, gap, due.country, trx.timeZone)},
-      waiting = false
+      waiting = false, bank_delivery_ids = bank_delivery_ids || ${deliveryId}::text
     WHERE id = ${refundId} RETURNING ${raw(REFUND_COLUMNS)}`;
-  await recordEvents(trx, [
-    {
-      resourceId: refundId,
-      sequence: reminded.sequence,
-      type: due.reminders === 0 ? 'refund.overdue' : 'refund.reminded',
-      cause: 'network',
-      at: due.now,
-    },
-  ]);
-  await askForRefund(trx, reminded, workflowIds.refund(refundId));
-  if (due.reminders === 0) await announceToMerchant(trx, reminded);
+  const row = { id: refundId, sequence: reminded.sequence, at: due.now };
+  const by = { cause: 'network', row } as const;
+  const toBank = { 'refund.request': question(reminded, due, merchant, deliveryId) };
+  const tells = { ...toBank, 'refund.response': toMerchant(reminded) };
+  await writeTransitions(
+    trx,
+    due.reminders === 0
+      ? { event: 'refund.overdue', ...by, tells }
+      : { event: 'refund.reminded', ...by, tells: toBank },
+  );
 }
 
-async function announceToMerchant(trx: Executor, refund: Unreturned): Promise<void> {
+type Due = Record<'merchantId' | 'country' | 'lookupId' | 'bankTransactionId', string> & {
+  now: Date;
+  reminders: number;
+};
+
+type Unreturned = RefundRecord & Pick<WebhookItem<'refund.response'>, 'status'>;
+
+function toMerchant(refund: Unreturned): Tell<'refund.response'> {
   const { refundId, reference, originalReference, amount, currency, status, overdue } = refund;
   const { merchantId: entityId, rejectReason: reason, expectedBy, metadata } = refund;
-  const sequence = refundResponseSequence(refund);
-  const of = { refundId, sequence, reference, originalReference, amount, currency };
-  const item: WebhookItem<'refund.response'> = { ...of, status, overdue, reason, expectedBy, metadata };
-  const workflowId = workflowIds.refund(refundId);
-  await announce(trx, [{ entityId, webhookType: 'refund.response', workflowId, items: [item] }]);
+  const of = { refundId, sequence: refundResponseSequence(refund), reference, originalReference };
+  const item = { ...of, amount, currency, status, overdue, reason, expectedBy, metadata };
+  return { entityId, workflowId: workflowIds.refund(refundId), item };
 }
 
 export interface RefundState extends Pick<

@@ -1,13 +1,14 @@
 import { Failure, FAILURES } from '../../domain/failures';
 import type { ExceptionState } from '../../domain/lifecycle';
 import type { ExceptionKind, Resolution } from '../../domain/books/reconciliation-exception';
-import { recordAuditEvent, type Actor } from '../record/audit-event';
+import { act, recordAuditEvent, type Actor } from '../record/audit-event';
 import { endExpected } from '../ledger/end-expected-booking';
 import { claimBankTransaction } from '../ledger/claim-bank-transaction';
 import type { Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { settleCreditByWord } from '../credit/follow-credit';
-import { recordEvents } from '../record/event';
+import type { Row } from '../transition/transition';
+import { writeTransitions } from '../transition/write-transition';
 import { returnRefund } from '../refund/return-refund';
 import {
   endExceptions,
@@ -16,7 +17,7 @@ import {
 } from '../reconciliation-exception/end-exceptions';
 import { UNKNOWN_EXCEPTION } from '../reconciliation-exception/list-exceptions';
 import { openExceptions } from '../reconciliation-exception/open-exceptions';
-import { noteRefusedAnswer } from '../reconciliation-exception/record-refused-answer';
+import { noteRefusedAnswer } from '../reconciliation-exception/refuse-answer';
 import { reverseRest, writeOffRest } from '../reversal/reverse-charge';
 
 /**
@@ -57,8 +58,9 @@ export async function resolveException(
   if (one.resolution === resolution && one.reversalId === bankTransactionId) return after;
   await admit(trx, one, finding);
   const undoes = standsForIt && (resolution === 'no_money_moved' || resolution === 'reversed');
-  const effect = { undoes, letOff: resolution === 'written_off' ? letsOff : 0n };
-  const [ended] = await endExceptions(trx, by, [exceptionId], finding, effect);
+  const { cause, note } = by;
+  const letOff = resolution === 'written_off' ? letsOff : 0n;
+  const [ended] = await endExceptions(trx, [exceptionId], { cause, note, ...finding, undoes, letOff });
   if (!ended) throw new Error(`${exceptionId} was resolved while it was locked`);
   await follow(trx, by, { ...one, ...finding, undoes, at: ended.at });
   if (by.cause === 'operator' && by.actor) {
@@ -221,20 +223,16 @@ export async function takeAsOperator(trx: Transaction, by: Actor, exceptionId: s
   const { state, bankId } = before;
   if (state === 'resolved') throw new Failure('already_resolved', 'The exception is resolved already.');
   if (before.owner === owner) return;
-  const taken = await trx.rows<{ sequence: number; at: Date }>`
+  const change = trx.oneRow<Row>`
     UPDATE reconciliation_exceptions SET state = 'investigating', owner = ${owner}, sequence = sequence + 1,
       operator_note = coalesce(${note}, operator_note)
     WHERE id = ${exceptionId}
-    RETURNING sequence, business_now(coalesce(merchant_id, payee_bank_id, bank_id)) AS at`;
-  const event = { resourceId: exceptionId, type: 'exception.investigating', cause: 'operator' } as const;
-  await recordEvents(
-    trx,
-    taken.map((now) => ({ ...event, ...now })),
-  );
-  await recordAuditEvent(trx, by, {
+    RETURNING id, sequence, business_now(coalesce(merchant_id, payee_bank_id, bank_id)) AS at`;
+  const row = await act(trx, by, change, () => ({
     action: 'exception.taken',
     entityId: bankId,
     before: { exceptionId, state, owner: before.owner },
     after: { exceptionId, state: 'investigating', owner },
-  });
+  }));
+  await writeTransitions(trx, { event: 'exception.investigating', cause: 'operator', row });
 }

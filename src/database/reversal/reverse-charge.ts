@@ -1,12 +1,14 @@
+import { entryOf, type Payment } from '../../domain/books/ledger';
 import type { Metadata } from '../../domain/metadata';
-import type { WebhookItem } from '../../domain/webhook/webhook-item';
 import { reversalSequence } from '../../domain/webhook/webhook-sequence';
 import { type Executor } from '../pool/connection';
-import { moneyFacts, recordEvents, type AuditEvent } from '../record/event';
+import type { Cause } from '../../domain/words/timeline';
 import { withdrawCredit } from '../credit/follow-credit';
 import { newId, newReference } from '../identifier/new-id';
-import { borneByNetwork, postReversal, postWriteOff } from '../ledger/post-settlement';
-import { announce } from '../webhook/announce-webhooks';
+import { postEntries } from '../ledger/post-entries';
+import { endExpectedCredit } from '../ledger/end-expected-booking';
+import type { Tell } from '../transition/transition';
+import { writeTransitions } from '../transition/write-transition';
 
 /**
  * Reversals and write-offs. A reversal takes the rest of a successful charge whose money did not
@@ -36,37 +38,40 @@ interface OfCharge {
   refundId: string | null;
 }
 
-export async function reverseRest(trx: Executor, cause: AuditEvent['cause'], of: OfCharge): Promise<void> {
+export async function reverseRest(trx: Executor, cause: Cause, of: OfCharge): Promise<void> {
   const { billingRequestId, exceptionId } = of;
   const transactionId = newId('transaction');
   const reversalReference = newReference();
   const reversed = await takeRest(trx, { ...of, transactionId, reversalReference });
   if (!reversed) return;
-  const { amount, currency, sequence, at, bankTransactionId } = reversed;
-  const reversal = { resourceId: transactionId, billingRequestId, bankTransactionId, amount, at };
-  await postReversal(trx, reversal);
-  const facts = moneyFacts({ amount, currency, status: 'completed', bankTransactionId, closedAt: at });
-  await recordEvents(trx, [
+  const { amount, currency, sequence, at, merchantId, bankTransactionId } = reversed;
+  // The payee's bank would credit its customer for nothing.
+  const creditWithdrawn = merchantId === null && (await withdrawCredit(trx, billingRequestId));
+  // The network gets back what it bore: the customer's bank would be let off that part twice.
+  const borne = await borneByNetwork(trx, billingRequestId);
+  const told = { ...reversed, billingRequestId, reversalReference, creditWithdrawn };
+  await writeTransitions(trx, [
     {
-      resourceId: billingRequestId,
-      sequence,
-      type: 'billing_request.reversed',
+      event: 'billing_request.reversed',
       cause,
+      row: { id: billingRequestId, sequence, at },
       details: { amount, currency, reversalReference, exceptionId },
-      at,
+      tells: { 'billing.reversed': toOwner(told) },
     },
     {
-      resourceId: transactionId,
-      sequence: 1,
-      type: 'reversal.completed',
+      event: 'reversal.completed',
       cause,
-      details: { ...facts, reversalReference },
-      at,
+      row: { ...reversed, id: transactionId, sequence: 1, status: 'completed', closedAt: at },
+      details: { reversalReference },
+      entry: {
+        kind: 'reversal',
+        paid: reversed,
+        booked: { identifier: bankTransactionId, billingRequestId },
+        writtenOff: borne < amount ? borne : amount,
+      },
     },
   ]);
-  // The payee's bank would credit its customer for nothing.
-  const creditWithdrawn = reversed.merchantId === null && (await withdrawCredit(trx, billingRequestId));
-  await announceReversal(trx, { ...reversed, billingRequestId, reversalReference, creditWithdrawn });
+  if (merchantId === null) await endExpectedCredit(trx, billingRequestId);
 }
 
 async function takeRest(
@@ -78,7 +83,7 @@ async function takeRest(
       UPDATE billing_requests b SET reversed_amount = b.amount - b.refunded_amount, sequence = b.sequence + 1
       FROM (SELECT id, amount - refunded_amount - reversed_amount AS rest
             FROM billing_requests WHERE id = ${reversal.billingRequestId}) AS c
-      WHERE b.id = c.id AND c.rest > 0 RETURNING b.*, c.rest, settling_now(b.owner_id) AS at),
+      WHERE b.id = c.id AND b.status = 'successful' AND c.rest > 0 RETURNING b.*, c.rest, settling_now(b.owner_id) AS at),
     reversal AS (
       INSERT INTO reversals (transaction_id, reference, exception_id, refund_id, billing_request_id,
       merchant_id,
@@ -97,16 +102,14 @@ async function takeRest(
     FROM charge b, reversal v`;
 }
 
-async function announceReversal(
-  trx: Executor,
+function toOwner(
   reversed: Reversed & { billingRequestId: string; reversalReference: string; creditWithdrawn: boolean },
-): Promise<void> {
+): Tell<'billing.reversed'> {
   const { billingRequestId, reference, reversalReference, amount, currency } = reversed;
   const sequence = reversalSequence(reversed);
   const of = { billingRequestId, sequence, reference, reversalReference, amount, currency };
   const metadata = reversed.merchantId === null ? undefined : reversed.metadata;
-  const item: WebhookItem<'billing.reversed'> = { ...of, metadata };
-  await announce(trx, [{ entityId: reversed.ownerId, webhookType: 'billing.reversed', items: [item] }]);
+  return { entityId: reversed.ownerId, item: { ...of, metadata } };
 }
 
 /**
@@ -115,7 +118,7 @@ async function announceReversal(
  */
 export async function settleFreedPart(
   trx: Executor,
-  cause: AuditEvent['cause'],
+  cause: Cause,
   { billingRequestId, refundId, at }: { billingRequestId: string; refundId: string; at: Date },
 ): Promise<void> {
   const found = await trx.row<{ exceptionId: string }>`
@@ -139,11 +142,24 @@ export async function writeOffRest(
   { resourceId, billingRequestId, at }: { resourceId: string; billingRequestId: string; at: Date },
 ): Promise<void> {
   const borne = await borneByNetwork(trx, billingRequestId);
-  const left = await trx.row<{ amount: bigint }>`
-    SELECT amount - ${borne.toString()}::bigint AS amount FROM (
-      SELECT least(max(x.let_off), b.amount - b.refunded_amount - b.reversed_amount)::bigint AS amount
+  const left = await trx.row<Payment>`
+    SELECT amount - ${borne.toString()}::bigint AS amount, currency, bank_id, merchant_id, owner_id FROM (
+      SELECT least(max(x.let_off), b.amount - b.refunded_amount - b.reversed_amount)::bigint AS amount,
+        b.currency, b.bank_id, b.merchant_id, b.owner_id
       FROM billing_requests b JOIN reconciliation_exceptions x ON x.billing_request_id = b.id
       WHERE b.id = ${billingRequestId} AND b.status = 'successful' GROUP BY b.id) AS let_off
     WHERE amount > ${borne.toString()}::bigint`;
-  if (left) await postWriteOff(trx, { resourceId, billingRequestId, ...left, at });
+  if (!left) return;
+  await postEntries(trx, [entryOf({ kind: 'write_off', resourceId, settledAt: at, paid: left })]);
+}
+
+async function borneByNetwork(trx: Executor, billingRequestId: string): Promise<bigint> {
+  const { amount } = await trx.oneRow<{ amount: bigint }>`
+    SELECT coalesce(sum(CASE p.direction WHEN 'debit' THEN p.amount ELSE -p.amount END), 0)::bigint AS amount
+    FROM (SELECT id FROM reconciliation_exceptions WHERE billing_request_id = ${billingRequestId}
+          UNION ALL SELECT id FROM refunds WHERE billing_request_id = ${billingRequestId}
+          UNION ALL SELECT transaction_id FROM reversals WHERE billing_request_id = ${billingRequestId}) AS of
+      JOIN ledger_entries e ON e.resource_id = of.id
+      JOIN ledger_postings p ON p.entry_id = e.id AND p.account = 'disputed'`;
+  return amount;
 }

@@ -90,7 +90,8 @@ export async function signalDue(db: Executor, ownerId: string, until: Date | 'in
     db,
     until === 'infinity' ? 'clockMoved' : 'fellDue',
     ownerId,
-    `SELECT '${workflowIds.recurring('')}' || id AS workflow_id FROM schedules
+    raw(
+      `SELECT '${workflowIds.recurring('')}' || id AS workflow_id FROM schedules
      WHERE merchant_id = :ownerId AND waiting AND acts_at <= :until
      UNION
      SELECT '${workflowIds.refund('')}' || id FROM refunds
@@ -104,7 +105,8 @@ export async function signalDue(db: Executor, ownerId: string, until: Date | 'in
      UNION
      SELECT workflow_id FROM intents
      WHERE merchant_id = :ownerId AND status = 'pending' AND waiting AND expires_at <= :until`,
-    { ownerId, until },
+      { ownerId, until },
+    ),
   );
 }
 

@@ -8,10 +8,10 @@ import { hasEnded, statusOf } from '../../domain/recurring/recurring';
 import { nextBilling, type RecurringRules } from '../../domain/recurring/schedule-facts';
 import type { Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
-import { recordEvents } from '../record/event';
 import { OWN, type Party } from '../query/party';
-import { announceStatus } from './announce-schedules';
-import { lockAlignedSchedule, signalSchedules, transition, type ScheduleRow } from './change-status';
+import { lockAlignedSchedule } from './align-schedules';
+import type { ScheduleRow } from './lock-schedules';
+import { writeSchedule } from './write-schedules';
 
 /**
  * Actions of people on a schedule: its merchant, or the merchant's provider, pauses, resumes,
@@ -44,7 +44,8 @@ export async function pauseSchedule(trx: Transaction, caller: Party, scheduleId:
   refuseEnded(before);
   if (before.paused) return;
   const status = before.status === 'suspended' ? 'suspended' : 'paused';
-  await transition(trx, [{ before, status, paused: true, event: 'schedule.paused' }], caller.role);
+  const after = { ...before, status, paused: true } as const;
+  await writeSchedule(trx, { before, after, cause: caller.role, event: 'schedule.paused' });
 }
 
 /**
@@ -64,7 +65,8 @@ export async function resumeSchedule(trx: Transaction, caller: Party, scheduleId
   }
   if (!before.paused) return;
   const status = statusOf({ ended: null, suspended: false, paused: false, overdue: before.overdue });
-  await transition(trx, [{ before, status, paused: false, event: 'schedule.resumed' }], caller.role);
+  const after = { ...before, status, paused: false };
+  await writeSchedule(trx, { before, after, cause: caller.role, event: 'schedule.resumed' });
 }
 
 /** @throws Failure not_found; schedule_ended (otherwise) */
@@ -72,8 +74,7 @@ export async function cancelSchedule(trx: Transaction, caller: Party, scheduleId
   const before = await lockScheduleOfParty(trx, caller, scheduleId);
   if (before.status === 'cancelled') return;
   refuseEnded(before);
-  const { paused } = before;
-  await transition(trx, [{ before, status: 'cancelled', paused, event: 'schedule.cancelled' }], caller.role);
+  await writeSchedule(trx, { before, after: { ...before, status: 'cancelled' }, cause: caller.role });
 }
 
 /**
@@ -85,8 +86,7 @@ export async function cancelSchedule(trx: Transaction, caller: Party, scheduleId
 export async function changeSchedule(
   trx: Transaction,
   rules: RecurringRules,
-  caller: Party,
-  scheduleId: string,
+  { caller, scheduleId }: { caller: Party; scheduleId: string },
   change: ScheduleChange,
 ): Promise<void> {
   const before = await lockScheduleOfParty(trx, caller, scheduleId);
@@ -110,49 +110,30 @@ export async function changeSchedule(
   if (problems.length > 0) throw invalidRequest(problems);
   if (changed.length === 0) return;
   const nextDueAt = nextBilling(after, hasOpen, rules)?.dueAt ?? null;
-  const completes = nextDueAt === null && !hasOpen;
-  const sequence = before.sequence + 1;
-  const told = before.told + (completes ? 0 : 1);
-  await trx.rows`
-    UPDATE schedules SET amount = ${after.amount}, end_at = ${after.endAt},
-      max_billings = ${after.maxBillings},
-      description = ${after.description}, metadata = ${JSON.stringify(after.metadata)}::jsonb,
-      next_due_at = ${nextDueAt},
-      -- Who has been told of a charge is told again when it will be another one.
-      noticed_n = CASE WHEN amount = ${after.amount} THEN noticed_n END,
-      acts_at = ${after.now}, updated_at = ${after.now}, sequence = ${sequence}, told = ${told}
-    WHERE id = ${scheduleId}`;
-  const { status, paused, now } = before;
+  // Who has been told of a charge is told again when it will be another one.
+  const noticedN = amount === before.amount ? before.noticedN : null;
+  const terms = { ...after, nextDueAt, noticedN };
+  const { status, now } = before;
   const details = {
     changed,
     ...(changed.includes('amount') && { amount, previousAmount: before.amount }),
     ...(changed.includes('endDate') && { endDate: after.endAt && formatInstant(after.endAt) }),
     ...(changed.includes('maxBillings') && { maxBillings: after.maxBillings }),
   };
-  if (completes) {
-    const event = { resourceId: scheduleId, sequence, type: 'schedule.changed', cause: caller.role, at: now };
-    await recordEvents(trx, [{ ...event, details: { status, previousStatus: status, ...details } }]);
-    // Both sides hear of the end alone.
-    const left = { ...after, sequence, nextDueAt };
-    await transition(
-      trx,
-      [{ before: left, status: 'completed', paused, event: 'schedule.completed' }],
-      'network',
-    );
+  const { role: cause } = caller;
+  const event = 'schedule.changed';
+  if (nextDueAt !== null || hasOpen) {
+    await writeSchedule(trx, { before, after: terms, cause, event, details });
     return;
   }
-  const statusChange = {
-    ...after,
-    event: 'schedule.changed',
-    previousStatus: status,
-    previousAmount: before.amount,
-    sequence,
-    told,
-    nextDueAt,
-    details,
-  };
-  await announceStatus(trx, [statusChange], caller.role);
-  await signalSchedules(trx, 'termsChanged', [before]);
+  // Both sides hear of the end alone.
+  const recorded = { status, previousStatus: status, ...details };
+  await writeSchedule(trx, {
+    before,
+    after: { ...terms, status: 'completed' },
+    cause: 'network',
+    steps: [{ event, cause, details: recorded, at: now }],
+  });
 }
 
 /** Locks a schedule of the caller's, in line with its agreement. @throws Failure not_found */

@@ -1,11 +1,14 @@
-import type { Frequency } from '../../domain/calendar';
+import { formatInstant, type Frequency } from '../../domain/calendar';
 import { Failure, invalidRequest, type Problem } from '../../domain/failures';
 import type { Metadata } from '../../domain/metadata';
 import { permitted } from '../../domain/recurring/recurring';
+import { workflowIds } from '../../domain/workflow/workflow-id';
+import { workflowSummary } from '../../domain/workflow/workflow-summary';
 import { lockAgreement } from '../agreement/agreement';
 import type { Transaction } from '../pool/connection';
-import { recordEvents } from '../record/event';
 import { newId } from '../identifier/new-id';
+import { enqueueStarts } from '../outbox';
+import { writeTransitions } from '../transition/write-transition';
 import { openPaymentId } from '../agreement/payment-id';
 
 /** Creates recurring schedules: under which agreement, and on which terms. */
@@ -29,9 +32,10 @@ export interface ScheduleTerms {
 const START_GRACE_MS = 5 * 60_000;
 
 /**
- * Creates a schedule. Its workflow is still to be started.
+ * Creates a schedule, and starts its workflow.
  *
  * @param caller the merchant itself, or the provider that created it
+ * @returns its id
  * @throws Failure not_found (no agreement of the caller with this paymentID and customer),
  *   invalid_request (the currency, or the dates by the merchant's clock), not_approved
  */
@@ -39,7 +43,7 @@ export async function createSchedule(
   trx: Transaction,
   caller: { entityId: string; role: 'merchant' | 'provider' },
   terms: ScheduleTerms,
-): Promise<{ id: string; merchantId: string; bankId: string; startAt: Date }> {
+): Promise<string> {
   const found = await findAgreement(trx, caller.entityId, terms);
   const agreement = found && (await lockAgreement(trx, found.agreementId));
   // A provider's own clock is the real one. The merchant of the paymentID, if any, decides which
@@ -77,17 +81,20 @@ export async function createSchedule(
       ${terms.description ?? null},
       ${JSON.stringify(terms.metadata)}::jsonb, ${frequency}, ${interval}, ${startAt}, ${endAt},
       ${maxBillings}, ${startAt}, ${now}, ${now}, ${now})`;
-  await recordEvents(trx, [
+  await writeTransitions(trx, {
+    event: 'schedule.created',
+    cause: caller.role,
+    row: { id, sequence: 1, at: now },
+    details: { agreementId, amount, currency, frequency, interval, startAt, endDate: endAt, maxBillings },
+  });
+  await enqueueStarts(trx, [
     {
-      resourceId: id,
-      sequence: 1,
-      type: 'schedule.created',
-      cause: caller.role,
-      details: { agreementId, amount, currency, frequency, interval, startAt, endDate: endAt, maxBillings },
-      at: now,
+      workflowId: workflowIds.recurring(id),
+      attributes: { status: 'active', merchantId, bankId, nextBillingDate: formatInstant(startAt) },
+      summary: workflowSummary.recurring({ ...terms, merchantId }),
     },
   ]);
-  return { id, merchantId, bankId, startAt };
+  return id;
 }
 
 /**

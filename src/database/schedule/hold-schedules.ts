@@ -1,12 +1,7 @@
-import {
-  agreed,
-  hasEnded,
-  SCHEDULE_ENDS,
-  type permitted,
-  type ScheduleStatus,
-} from '../../domain/recurring/recurring';
+import { agreed, hasEnded, SCHEDULE_ENDS } from '../../domain/recurring/recurring';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
+import type { ScheduleRow } from './lock-schedules';
 
 /**
  * Spans in which nothing is charged. Spans of a schedule come from its customer's decision, or its
@@ -41,16 +36,8 @@ export async function holdOrFreeEntity(trx: Executor, entityId: string, whose: s
 
 /** A schedule before a change, and its state after it. */
 interface Change {
-  before: {
-    id: string;
-    currency: string;
-    paused: boolean;
-    agreement: Parameters<typeof permitted>[0];
-    heldByAgreement: boolean;
-    now: Date;
-  };
-  status: ScheduleStatus;
-  paused: boolean;
+  before: ScheduleRow;
+  after: Pick<ScheduleRow, 'status' | 'paused'>;
 }
 
 /** Begins and ends the spans of schedules, by their status after the changes. */
@@ -75,9 +62,9 @@ function heldBefore({ before }: Change, reason: HoldReason): boolean {
   return reason === 'paused' ? before.paused : before.heldByAgreement;
 }
 
-function heldAfter({ before, status, paused }: Change, reason: HoldReason): boolean {
-  const held = reason === 'paused' ? paused : !agreed(before.agreement, before.currency);
-  return held && !hasEnded(status);
+function heldAfter({ before, after }: Change, reason: HoldReason): boolean {
+  const held = reason === 'paused' ? after.paused : !agreed(before.agreement, before.currency);
+  return held && !hasEnded(after.status);
 }
 
 async function openHolds(trx: Executor, reason: HoldReason, held: Change[]): Promise<void> {

@@ -1,7 +1,6 @@
 import type { Role } from '../../domain/entity';
-import { groupBy } from '../../domain/group';
 import type { WebhookType } from '../../domain/webhook/webhook';
-import { itemOnWire, type Webhook, type WebhookItem } from '../../domain/webhook/webhook-item';
+import { itemOnWire, type Webhook } from '../../domain/webhook/webhook-item';
 import { bodyWithSignature } from '../../domain/webhook/webhook-signature';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
@@ -29,29 +28,13 @@ export type Announcement = Webhook & {
   entityId: string;
   /** The batch of the request behind it; without one, the webhook is a batch of its own. */
   batchId?: string;
+  /** Chosen by a caller whose row names the delivery. */
+  deliveryId?: string;
   /** Makes the first attempt; without it, the delivery has its own workflow at once. */
   workflowId?: string;
   /** A secret of the receiver's, encrypted, that signs instead of the one in use. */
   signedWith?: Buffer;
 };
-
-/** One webhook tells a receiver of all that one request has for it. */
-export const perBatch = <
-  Type extends WebhookType,
-  Side extends string,
-  One extends Record<Side | 'batchId' | 'workflowId', string>,
->(
-  webhookType: Type,
-  all: One[],
-  side: Side,
-  itemOf: (one: One) => WebhookItem<Type>,
-) =>
-  [...groupBy(all, (one) => `${one.batchId} ${one[side]}`).values()].flatMap((group) => {
-    const [first] = group;
-    if (!first) return [];
-    const { [side]: entityId, batchId, workflowId } = first;
-    return [{ entityId, batchId, workflowId, webhookType, items: group.map(itemOf) }];
-  });
 
 interface Receiver extends EncryptedSecrets {
   entityId: string;
@@ -62,8 +45,7 @@ interface Receiver extends EncryptedSecrets {
   now: Date;
 }
 
-/** Ready to be written. */
-export interface NewDelivery {
+interface NewDelivery {
   id: string;
   receiver: Receiver;
   announcement: Announcement;
@@ -80,22 +62,12 @@ export interface NewDelivery {
  * as a workflow.
  */
 export async function announce(trx: Executor, announcements: Announcement[]): Promise<string[]> {
-  const deliveries = await prepareDeliveries(trx, announcements);
-  await writeDeliveries(trx, deliveries);
-  return deliveries.map((one) => one.id);
-}
-
-/** The first half of `announce`: reads the receivers and makes the bodies, and writes nothing. */
-export async function prepareDeliveries(
-  trx: Executor,
-  announcements: Announcement[],
-): Promise<NewDelivery[]> {
   if (announcements.length === 0) return [];
   const receivers = await readReceivers(trx, announcements);
-  return announcements.map((announcement): NewDelivery => {
+  const deliveries = announcements.map((announcement): NewDelivery => {
     const receiver = receivers.get(announcement.entityId);
     if (!receiver) throw new Error(`${announcement.entityId} has no webhook endpoint row`);
-    const id = newId('delivery');
+    const id = announcement.deliveryId ?? newId('delivery');
     const batchId = announcement.batchId ?? newId('batch');
     const body = makeBody(trx.keyring, receiver, announcement, batchId);
     return {
@@ -110,11 +82,6 @@ export async function prepareDeliveries(
       bodyEncrypted: encrypt(trx.keyring, body, bodyPlace(id)),
     };
   });
-}
-
-/** The second half: a transaction can send what else it writes along with it. */
-export async function writeDeliveries(trx: Executor, deliveries: NewDelivery[]): Promise<void> {
-  if (deliveries.length === 0) return;
   await Promise.all([
     insertDeliveries(trx, deliveries),
     enqueueStarts(
@@ -124,6 +91,7 @@ export async function writeDeliveries(trx: Executor, deliveries: NewDelivery[]):
         .map((one) => deliveryStart([one.id], one.announcement)),
     ),
   ]);
+  return deliveries.map((one) => one.id);
 }
 
 async function readReceivers(trx: Executor, announcements: Announcement[]): Promise<Map<string, Receiver>> {

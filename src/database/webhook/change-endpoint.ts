@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { recordAuditEvent, type Actor } from '../record/audit-event';
+import { act, type Actor } from '../record/audit-event';
 import type { Executor, Transaction } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { sql } from '../pool/statement';
 import type { Keyring } from '../keyring/keyring';
 import { decrypt, encrypt, type EncryptedPlace } from '../keyring/encrypt';
 
@@ -31,12 +31,16 @@ export async function findWebhookUrl(db: Executor, entityId: string): Promise<st
 }
 
 /** A new address starts in good standing. */
-export async function setWebhookUrl(db: Executor, entityId: string, url: string | null): Promise<void> {
-  await db.row`
+export function setWebhookUrl(
+  db: Executor,
+  entityId: string,
+  url: string | null,
+): Promise<object | undefined> {
+  return db.row<object>`
     UPDATE webhook_endpoints SET failing_since = CASE WHEN url IS NOT DISTINCT
     FROM ${url} THEN failing_since END,
       url = ${url}
-    WHERE entity_id = ${entityId}`;
+    WHERE entity_id = ${entityId} RETURNING entity_id`;
 }
 
 /** The old secret stays good for this long after a rotation. */
@@ -53,23 +57,29 @@ const KEPT = '72 hours';
  */
 const KEPT_MAX = 10;
 
+const shownUntil =
+  (action: `webhook_secret.${string}`, entityId: string) => (row: { until: Date | null }) => ({
+    action,
+    entityId,
+    after: { previousSecretValidUntil: row.until },
+  });
+
 /**
  * Changes the secrets of an entity, and keeps the retired ones.
  *
  * @param set the assignments of an UPDATE of `webhook_endpoints w`
  */
-async function changeSecrets(
+function changeSecrets(
   trx: Transaction,
   entityId: string,
-  set: string,
-  bindings: { secret?: Buffer; rotation?: string },
-): Promise<Date | null> {
-  const { until } = await trx.oneRow<{ until: Date | null }>`
+  set: ReturnType<typeof sql>,
+): Promise<{ until: Date | null }> {
+  return trx.oneRow<{ until: Date | null }>`
     WITH before AS MATERIALIZED (
       SELECT secret_encrypted AS secret, previous_secret_encrypted AS previous, previous_secret_until AS until
       FROM webhook_endpoints WHERE entity_id = ${entityId} FOR NO KEY UPDATE
     ), after AS (
-      UPDATE webhook_endpoints w SET ${raw(set, bindings)} FROM before WHERE w.entity_id = ${entityId}
+      UPDATE webhook_endpoints w SET ${set} FROM before WHERE w.entity_id = ${entityId}
       RETURNING w.secret_encrypted AS secret, w.previous_secret_encrypted AS previous,
       w.previous_secret_until AS until
     ), retired AS (
@@ -85,7 +95,6 @@ async function changeSecrets(
                AND r.retired_at > clock_timestamp() - ${KEPT}::interval) < ${KEPT_MAX}
     )
     SELECT until FROM after`;
-  return until;
 }
 
 /**
@@ -100,22 +109,14 @@ export async function rotateWebhookSecret(
   entityId: string,
   secret: string,
 ): Promise<Date> {
-  const until = await changeSecrets(
-    trx,
-    entityId,
-    `previous_secret_encrypted = CASE WHEN w.previous_secret_until > clock_timestamp()
+  const set = sql`previous_secret_encrypted = CASE WHEN w.previous_secret_until > clock_timestamp()
                                    THEN w.previous_secret_encrypted ELSE w.secret_encrypted END,
-     previous_secret_until = clock_timestamp() + :rotation::interval,
-     secret_encrypted = :secret`,
-    { rotation: ROTATION, secret: encrypt(trx.keyring, secret, secretPlace(entityId)) },
-  );
-  if (until === null) throw new Error(`the rotation of ${entityId} has no end`);
-  await recordAuditEvent(trx, by, {
-    action: 'webhook_secret.rotated',
-    entityId,
-    after: { previousSecretValidUntil: until },
-  });
-  return until;
+     previous_secret_until = clock_timestamp() + ${ROTATION}::interval,
+     secret_encrypted = ${encrypt(trx.keyring, secret, secretPlace(entityId))}`;
+  const change = changeSecrets(trx, entityId, set);
+  const rotated = await act(trx, by, change, shownUntil('webhook_secret.rotated', entityId));
+  if (!rotated?.until) throw new Error(`the rotation of ${entityId} has no end`);
+  return rotated.until;
 }
 
 /** Puts a new secret in the place of all others, which have leaked and are good for nothing. */
@@ -125,28 +126,21 @@ export async function replaceWebhookSecret(
   entityId: string,
   secret: string,
 ): Promise<null> {
-  await trx.row`
+  const change = trx.row<{ until: null }>`
     WITH forgotten AS (DELETE FROM retired_webhook_secrets WHERE entity_id = ${entityId})
     UPDATE webhook_endpoints
     SET secret_encrypted = ${encrypt(trx.keyring, secret, secretPlace(entityId))},
       previous_secret_encrypted = NULL, previous_secret_until = NULL
-    WHERE entity_id = ${entityId}`;
-  await recordAuditEvent(trx, by, {
-    action: 'webhook_secret.rotated',
-    entityId,
-    after: { previousSecretValidUntil: null },
-  });
+    WHERE entity_id = ${entityId} RETURNING previous_secret_until AS until`;
+  await act(trx, by, change, shownUntil('webhook_secret.rotated', entityId));
   return null;
 }
 
 /** Makes the new secret good alone; without a rotation nothing changes. */
 export async function finishSecretRotation(trx: Transaction, by: Actor, entityId: string): Promise<void> {
-  await changeSecrets(trx, entityId, `previous_secret_encrypted = NULL, previous_secret_until = NULL`, {});
-  await recordAuditEvent(trx, by, {
-    action: 'webhook_secret.rotation_finished',
-    entityId,
-    after: { previousSecretValidUntil: null },
-  });
+  const set = sql`previous_secret_encrypted = NULL, previous_secret_until = NULL`;
+  const change = changeSecrets(trx, entityId, set);
+  await act(trx, by, change, shownUntil('webhook_secret.rotation_finished', entityId));
 }
 
 /** Few rows: an entity retires at most ten secrets in three days. */

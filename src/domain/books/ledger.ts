@@ -17,7 +17,7 @@ type LedgerAccount =
   | 'disputed'; // of a bank: debts that it was let off after an exception
 
 /** The transition that an entry follows. A resource has one entry of a kind, for good. */
-type EntryKind =
+export type EntryKind =
   | 'charge' // a charge was debited; of a payment between customers, its first half
   | 'credit' // the second half: the payee's bank was told of it
   | 'refund' // the bank has completed a refund
@@ -97,27 +97,38 @@ const MOVES: Record<EntryKind, (paid: Payment) => [from: Holder, to: Holder]> = 
   write_off: (paid) => [disputed(paid), customerBank(paid)],
 };
 
-export interface BookedBy {
+interface BookedBy {
   /** The reference of a credited payment, otherwise the bank's id; null if the bank named none. */
   identifier: string | null;
   billingRequestId: string;
   refundId?: string;
 }
 
-/**
- * @param what the resource, and when it settled
- * @param paid with the amount to move: the refund's for a refund, the charge's rest for a reversal
- * @param booked left out if no bank books the entry
- * @param writtenOff the part of a reversal that was written off before. It goes back to the
- *   network: the customer's bank was let off that amount, and would otherwise be let off twice
- */
-export function entryOf(
-  kind: EntryKind,
-  what: Pick<LedgerEntry, 'resourceId' | 'settledAt'>,
-  paid: Payment,
-  booked?: BookedBy,
+/** A movement of money, as its entry is made from it. */
+export interface Movement<Kind extends EntryKind = EntryKind> extends Pick<
+  LedgerEntry,
+  'resourceId' | 'settledAt'
+> {
+  kind: Kind;
+  /** With the amount to move: the refund's for a refund, the charge's rest for a reversal. */
+  paid: Payment;
+  /** Left out if no bank books the entry. */
+  booked?: BookedBy;
+  /**
+   * The part of a reversal that was written off before. It goes back to the network: the customer's
+   * bank was let off that amount, and would otherwise be let off twice.
+   */
+  writtenOff?: bigint;
+}
+
+export function entryOf({
+  kind,
+  resourceId,
+  settledAt,
+  paid,
+  booked,
   writtenOff = 0n,
-): LedgerEntry {
+}: Movement): LedgerEntry {
   const { amount, currency, ownerId } = paid;
   const [from, to] = MOVES[kind](paid);
   const postings: Posting[] = [
@@ -126,7 +137,8 @@ export function entryOf(
     { ...disputed(paid), direction: 'credit', amount: writtenOff, currency },
   ];
   return {
-    ...what,
+    resourceId,
+    settledAt,
     kind,
     ownerId,
     postings: postings.filter((posting) => posting.amount > 0n),

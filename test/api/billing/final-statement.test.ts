@@ -63,7 +63,7 @@ async function anotherCustomer(): Promise<Standing> {
     const [agreement] = await openAgreements(trx, merchantId, [payer], 'NGN');
     const agreementId = agreement?.id ?? '';
     const approved = { decision: 'approve_recurring', blocked: false } as const;
-    await applyDecision(trx, agreementId, approved, 'bank');
+    await applyDecision(trx, agreementId, approved);
     return { ...parties, customerId, agreementId };
   });
 }
@@ -156,13 +156,11 @@ test('what is final is the same, byte for byte, whenever it is asked for while c
 
   // A charge and a page of a bank's file that read their clocks before midnight, and commit after.
   const settling = await openTransaction(db);
-  await answerBillingRequest(
-    settling.trx,
-    parties.bankId,
-    id,
-    { outcome: 'approved', bankTransactionId: `tx-${id}`, action: null },
-    {},
-  );
+  await answerBillingRequest(settling.trx, parties.bankId, id, {
+    outcome: 'approved',
+    bankTransactionId: `tx-${id}`,
+    action: null,
+  });
   const judging = await openTransaction(db);
   await openBookingCase(judging.trx, {
     kind: 'amount_differs',

@@ -266,11 +266,12 @@ describe('a statement', () => {
   it('of a currency that is no longer accepted can be asked for, as what is owed in it can', async () => {
     const { bankId, merchantId } = one;
     const day = await today();
-    const entry = entryOf(
-      'charge',
-      { resourceId: newId('billingRequest'), settledAt: new Date() },
-      { amount: 7n, currency: 'USD', bankId, merchantId, ownerId: merchantId },
-    );
+    const entry = entryOf({
+      kind: 'charge',
+      resourceId: newId('billingRequest'),
+      settledAt: new Date(),
+      paid: { amount: 7n, currency: 'USD', bankId, merchantId, ownerId: merchantId },
+    });
     await served.db.transaction((trx) => postEntries(trx, [entry]));
     expect(await positions(one.bank, day)).toMatchObject([{ currency: 'USD', net: -0.07 }]);
     expect(await statement(one.bank, day, '&currency=USD')).toMatchObject({

@@ -173,7 +173,7 @@ describe('what is to come', () => {
   it('is told to nobody, rather than in part, where it would take too long', async () => {
     await make('2031-01-31T09:00:00Z');
     const { merchantId } = parties;
-    const late = forecast(served.db, rules(), { merchantId }, 30, performance.now() - 1);
+    const late = forecast(served.db, rules(), { merchantId }, { days: 30, deadline: performance.now() - 1 });
     await expect(late).rejects.toThrow(Failure);
     await expect(late).rejects.toMatchObject({ code: 'invalid_request', problems: [{ path: 'query.days' }] });
   });

@@ -47,7 +47,7 @@ it.each(['NGN', 'JPY'])(
     const standing = await standingApproval(db, { dailyLimit: 500n, monthlyLimit: 900n });
     const { id } = await bill(standing, currency);
     const answer = { outcome: 'approved', bankTransactionId: id, action: 'approve_recurring' } as const;
-    await db.transaction((trx) => answerBillingRequest(trx, standing.bankId, id, answer, {}));
+    await db.transaction((trx) => answerBillingRequest(trx, standing.bankId, id, answer));
     const agreed = await db.row`
       SELECT decision, currency, daily_limit::bigint AS daily, monthly_limit::bigint AS monthly
       FROM agreements

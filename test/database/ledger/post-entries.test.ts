@@ -4,9 +4,8 @@ import { raw } from '../../../src/database/pool/statement';
 import { newId } from '../../../src/database/identifier/new-id';
 import { foldBalances } from '../../../src/database/ledger/fold-balances';
 import { postEntries } from '../../../src/database/ledger/post-entries';
-import { postReversal } from '../../../src/database/ledger/post-settlement';
 import { answerRefund } from '../../../src/database/refund/settle-refund';
-import type { LedgerEntry, Posting } from '../../../src/domain/books/ledger';
+import { entryOf as entryOfMovement, type LedgerEntry, type Posting } from '../../../src/domain/books/ledger';
 import { databaseOfFile } from '../../support/database';
 import { anyCharge as chargeOfNoRow, balancesOf, postingsOf, unequalBalances } from '../../support/ledger';
 import { openTransaction } from '../../support/open-transaction';
@@ -144,13 +143,19 @@ describe('a payment between customers', () => {
 
   it('that is reversed is taken from the payee’s bank, whether it has arrived there or does so later', async () => {
     const payee = await standingApproval(db);
-    const { id, deliveryId } = await payAnother(db, standing, payee);
-    await db.transaction((trx) =>
-      postReversal(trx, {
+    const { deliveryId } = await payAnother(db, standing, payee);
+    await posted(
+      entryOfMovement({
+        kind: 'reversal',
         resourceId: newId('exception'),
-        billingRequestId: id,
-        amount: 250n,
-        at: new Date(),
+        settledAt: new Date(),
+        paid: {
+          amount: 250n,
+          currency: 'NGN',
+          bankId: standing.bankId,
+          merchantId: null,
+          ownerId: payee.bankId,
+        },
       }),
     );
     await settleCredit(db, deliveryId);
@@ -159,19 +164,18 @@ describe('a payment between customers', () => {
   });
 });
 
-const undone = (billingRequestId: string) => ({
-  resourceId: newId('exception'),
-  billingRequestId,
-  amount: 70n,
-  at: new Date(),
-});
-
 describe('a charge whose money did not stay', () => {
   it('is taken back from the merchant for what is left of it, once', async () => {
-    const { id, reference } = await charge();
+    const { reference } = await charge();
     await refund(reference, 0.3, 'completed');
-    const reversal = undone(id);
-    for (let n = 0; n < 2; n++) await db.transaction((trx) => postReversal(trx, reversal));
+    const { bankId, merchantId } = standing;
+    const reversal = entryOfMovement({
+      kind: 'reversal',
+      resourceId: newId('exception'),
+      settledAt: new Date(),
+      paid: { amount: 70n, currency: 'NGN', bankId, merchantId, ownerId: merchantId },
+    });
+    for (let n = 0; n < 2; n++) await posted(reversal);
 
     expect(await postingsOf(db, reversal.resourceId)).toEqual([
       `reversal: -70 NGN merchant of ${standing.merchantId}`,

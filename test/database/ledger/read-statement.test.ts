@@ -89,13 +89,11 @@ describe('a settlement day', () => {
     const day = await today();
     const { id } = await bill(db, standing);
     const settling = await openTransaction(db);
-    await answerBillingRequest(
-      settling.trx,
-      standing.bankId,
-      id,
-      { outcome: 'approved', bankTransactionId: `tx-${id}`, action: null },
-      {},
-    );
+    await answerBillingRequest(settling.trx, standing.bankId, id, {
+      outcome: 'approved',
+      bankTransactionId: `tx-${id}`,
+      action: null,
+    });
     await moveClock(db, standing.merchantId, '1 day');
     expect(await isFinalFor(merchant(), day)).toBe(false);
     expect(await chargedOn(day)).toBe(0n);

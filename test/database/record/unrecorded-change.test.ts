@@ -1,7 +1,8 @@
 import { recordAuditEvent } from '../../../src/database/record/audit-event';
-import { recordEvents } from '../../../src/database/record/event';
+import { writeTransitions } from '../../../src/database/transition/write-transition';
 import type { Transaction } from '../../../src/database/pool/connection';
 import { raw } from '../../../src/database/pool/statement';
+import { newWebhookSecret, replaceWebhookSecret } from '../../../src/database/webhook/change-endpoint';
 import { databaseOfFile } from '../../support/database';
 import { OPERATOR } from '../../support/operator';
 import { makeSchedule, standingApproval } from '../../support/standing';
@@ -77,14 +78,15 @@ it.each([
   await expect(change(counted)).rejects.toMatchObject(UNRECORDED);
   await change(counted, async (trx) => {
     const now = await trx.row<{ sequence: number }>`SELECT sequence FROM ${raw(table)} WHERE id = ${ids[id]}`;
-    const event = {
-      resourceId: ids[id],
-      type: 'agreement.decided',
-      cause: 'operator',
-      at: new Date(),
-    } as const;
-    await recordEvents(trx, [{ ...event, sequence: now?.sequence ?? 0 }]);
+    const row = { id: ids[id], sequence: now?.sequence ?? 0, at: new Date() };
+    await writeTransitions(trx, { event: 'agreement.decided', cause: 'operator', row, tells: {} });
   });
+});
+
+it('an act that changed nothing is not on record as done', async () => {
+  const entityId = 'mch_unknown';
+  await test.db.transaction((trx) => replaceWebhookSecret(trx, OPERATOR, entityId, newWebhookSecret()));
+  expect(await test.db.rows`SELECT id FROM audit_events WHERE entity_id = ${entityId}`).toEqual([]);
 });
 
 it('a party that has changed its address a thousand times has few of its acts read at the next', async () => {

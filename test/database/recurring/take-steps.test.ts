@@ -123,7 +123,7 @@ describe('a declined charge', () => {
     }>`SELECT id FROM billing_requests WHERE schedule_id = ${played.id}`;
     const approved = { outcome: 'approved', bankTransactionId: `late-${asked?.id}`, action: null } as const;
     const late = await db.transaction((trx) =>
-      answerBillingRequest(trx, played.standing.bankId, asked?.id ?? '', approved, {}),
+      answerBillingRequest(trx, played.standing.bankId, asked?.id ?? '', approved),
     );
     expect(late).toMatchObject({ status: 'declined', agreed: false });
     await resolve(asked?.id ?? '');
@@ -264,6 +264,16 @@ describe('what the history of a workflow has lost', () => {
     const { facts, did } = await activities().readSchedule(denied.id, 1);
     expect([facts.status, did]).toEqual(['cancelled', []]);
   });
+});
+
+it('an operator who cancels a paused schedule ends its pause, as its merchant does', async () => {
+  const played = await play();
+  await pause(played);
+  await activities().cancelSchedule(played.id, REPORTED_ALL);
+  expect(await played.shown()).toMatchObject({ status: 'cancelled', nextDueAt: null });
+  expect(
+    await db.rows`SELECT FROM schedule_holds WHERE schedule_id = ${played.id} AND to_at IS NULL`,
+  ).toEqual([]);
 });
 
 it.each([

@@ -34,7 +34,9 @@ const pause = (played: PlayedSchedule) =>
 const resume = (played: PlayedSchedule) =>
   db.transaction((trx) => resumeSchedule(trx, merchant(played), played.id));
 const change = (played: PlayedSchedule, to: ScheduleChange) =>
-  db.transaction((trx) => changeSchedule(trx, rules, merchant(played), played.id, to));
+  db.transaction((trx) =>
+    changeSchedule(trx, rules, { caller: merchant(played), scheduleId: played.id }, to),
+  );
 
 async function charged({ id }: PlayedSchedule): Promise<bigint[]> {
   const found = await db.rows<{ amount: bigint }>`

@@ -1,0 +1,146 @@
+import { reasonForAudit } from '../../domain/charge';
+import type { Metadata } from '../../domain/metadata';
+import { chargeClosedSequence, chargeEndSequence } from '../../domain/webhook/webhook-sequence';
+import type { Cause } from '../../domain/words/timeline';
+import { releaseSpending } from '../agreement/agreement';
+import { makePaymentId } from '../agreement/payment-id';
+import { expectCredits } from '../credit/follow-credit';
+import { newId } from '../identifier/new-id';
+import type { Keyring } from '../keyring/keyring';
+import type { Executor } from '../pool/connection';
+import { signalAnswered } from '../schedule/write-schedules';
+import type { Tell, Transition } from '../transition/transition';
+import { writeTransitions } from '../transition/write-transition';
+
+/** A merchant or its provider closes a charge by cancelling it. */
+export type ClosedBy = 'bank' | 'network' | 'merchant' | 'provider';
+
+export interface Outcome {
+  id: string;
+  reference: string;
+  batchId: string;
+  merchantId: string | null;
+  /** The merchant, or the payee's bank. */
+  ownerId: string;
+  payeeLookupId: string | null;
+  customerId: string;
+  bankId: string;
+  lookupId: string;
+  agreementId: string | null;
+  paymentIdKey: string | null;
+  scheduleId: string | null;
+  amount: bigint;
+  currency: string;
+  status: 'successful' | 'declined';
+  declineReason: string | null;
+  bankTransactionId: string | null;
+  answerAction: string | null;
+  countedDay: string | null;
+  countedMonth: string | null;
+  sequence: number;
+  workflowId: string;
+  /** The workflow is waiting, and has to be signalled at the end. */
+  waiting: boolean;
+  closedAt: Date;
+  closedBy: ClosedBy;
+  metadata: Metadata;
+}
+
+export const OUTCOME_COLUMNS = `b.id, b.reference, b.batch_id, b.merchant_id, b.owner_id, b.payee_lookup_id,
+  b.customer_id, b.bank_id, b.lookup_id, b.agreement_id,
+  (SELECT payment_id_key FROM agreements WHERE id = b.agreement_id) AS payment_id_key, b.schedule_id,
+  b.amount, b.currency, b.status, b.decline_reason, b.bank_transaction_id, b.answer_action,
+  b.counted_day::text AS counted_day, b.counted_month::text AS counted_month, b.sequence, b.workflow_id,
+  b.waiting, b.closed_at, b.closed_by, b.metadata`;
+
+interface End {
+  cause: Cause;
+  /** Charges that the payer's bank was not asked for, nor will be. */
+  undelivered?: ReadonlySet<string>;
+  /** Left out if the workflow that waits ends the charges itself. */
+  signal?: 'bankAnswered' | 'cancelled';
+  /** For the events. */
+  details?: Record<string, unknown>;
+}
+
+/** Completes every end: writes the transitions, and releases the counted sums. */
+export async function close(trx: Executor, closed: Outcome[], end: End): Promise<void> {
+  const released = closed.flatMap(({ status, agreementId, amount, countedDay, countedMonth }) =>
+    status === 'declined' && agreementId !== null && countedDay !== null && countedMonth !== null
+      ? [{ agreementId, amount, day: countedDay, month: countedMonth }]
+      : [],
+  );
+  const credits = closed.filter(isCredit).map(({ id }) => ({ id, deliveryId: newId('delivery') }));
+  const deliveryOf = new Map(credits.map(({ id, deliveryId }) => [id, deliveryId]));
+  await Promise.all([
+    writeTransitions(
+      trx,
+      closed.map((charge) => endOf(trx.keyring, charge, end, deliveryOf.get(charge.id))),
+    ),
+    releaseSpending(trx, released),
+    expectCredits(trx, credits),
+    ...closed.map(({ scheduleId }) => end.signal && scheduleId !== null && signalAnswered(trx, scheduleId)),
+  ]);
+}
+
+/**
+ * Tells both sides of an end; the payer's bank only if it did not cause it. A payee's bank is told
+ * of money to credit in a webhook of its own kind.
+ */
+function endOf(keyring: Keyring, charge: Outcome, end: End, deliveryId = ''): Transition {
+  const { id: billingRequestId, reference, amount, currency, status, declineReason, scheduleId } = charge;
+  const { batchId, workflowId, bankTransactionId } = charge;
+  const sequence = chargeEndSequence(charge, !end.undelivered?.has(billingRequestId));
+  const toOwner = { entityId: charge.ownerId, batchId, workflowId };
+  const item = { billingRequestId, sequence, reference, amount, currency };
+  const answered = {
+    ...item,
+    ...payerAsBilled(keyring, charge),
+    customerAction: status === 'successful' ? 'approved' : 'declined',
+    status,
+    declineReason,
+    scheduleId,
+    metadata: charge.merchantId === null ? undefined : charge.metadata,
+  } as const;
+  const response = { 'billing.response': { ...toOwner, item: answered } };
+  const ended = {
+    cause: end.cause,
+    row: { ...charge, at: charge.closedAt },
+    details: { ...end.details, declineReason: declineReason && reasonForAudit(declineReason) },
+    wakes: end.signal && scheduleId === null ? { ...charge, signal: end.signal } : undefined,
+  };
+  if (status === 'declined') {
+    const tells = { ...response, 'billing.closed': toPayersBank(charge, end) };
+    return { event: 'billing_request.declined', ...ended, tells };
+  }
+  const entry = {
+    kind: 'charge',
+    paid: charge,
+    booked: { identifier: bankTransactionId, billingRequestId },
+  } as const;
+  const debited = { event: 'billing_request.successful', ...ended, entry } as const;
+  if (!isCredit(charge)) return { ...debited, tells: response };
+  const { payeeLookupId: lookupID, bankId: payerBankId } = charge;
+  const credit = { ...item, lookupID, payerBankId, bankTransactionId: charge.bankTransactionId };
+  return { ...debited, tells: { 'billing.credit': { ...toOwner, deliveryId, item: credit } } };
+}
+
+/** A bank is told of an end that it did not cause, if it was asked at all. */
+function toPayersBank(charge: Outcome, { cause, undelivered }: End): Tell<'billing.closed'> | undefined {
+  const { id: billingRequestId, reference, declineReason, bankId: entityId, batchId, workflowId } = charge;
+  if (cause === 'bank' || declineReason === null || declineReason === 'limit_reached') return undefined;
+  const sequence = chargeClosedSequence(charge, !undelivered?.has(charge.id));
+  const item = { billingRequestId, sequence, reference, status: 'declined', declineReason } as const;
+  return { entityId, batchId, workflowId, item };
+}
+
+type Credit = Outcome & { payeeLookupId: string; bankTransactionId: string };
+
+const isCredit = (one: Outcome): one is Credit =>
+  one.payeeLookupId !== null && one.bankTransactionId !== null;
+
+function payerAsBilled(keyring: Keyring, { agreementId, paymentIdKey, ownerId, lookupId }: Outcome) {
+  return agreementId !== null && paymentIdKey !== null
+    ? { paymentID: makePaymentId(keyring, paymentIdKey, agreementId, ownerId), lookupID: undefined }
+    : { paymentID: undefined, lookupID: lookupId };
+}

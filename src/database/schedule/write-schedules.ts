@@ -1,0 +1,204 @@
+import type { Metadata } from '../../domain/metadata';
+import { hasEnded } from '../../domain/recurring/recurring';
+import type { WebhookItem } from '../../domain/webhook/webhook-item';
+import type { Signal } from '../../domain/workflow/signal';
+import type { Cause } from '../../domain/words/timeline';
+import { workflowIds } from '../../domain/workflow/workflow-id';
+import { summaryAgain, workflowSummary } from '../../domain/workflow/workflow-summary';
+import type { Executor } from '../pool/connection';
+import { recordsOf } from '../pool/json';
+import { raw, sql } from '../pool/statement';
+import { enqueueStarts, signalWaiting } from '../outbox';
+import type { EventType, TransitionOf } from '../transition/transition';
+import { writeTransitions } from '../transition/write-transition';
+import { holdOrFree } from './hold-schedules';
+import type { ScheduleRow } from './lock-schedules';
+
+/**
+ * The one writer of schedules: whatever changes a schedule gives its next state, and gets the row,
+ * the events, the spans without charges, the webhooks to both sides and the signal together.
+ */
+
+/** A step before the change of status or terms. */
+export type ScheduleStep = { cause: Cause; details: Record<string, unknown>; at: Date } & (
+  | { event: 'schedule.changed' | Extract<EventType, `schedule.billing_${string}`> }
+  | {
+      event: 'schedule.notice_given';
+      upcoming: Omit<WebhookItem<'recurring.upcoming'>, 'scheduleId' | 'sequence'>;
+    }
+);
+
+/** The writer counts events and webhooks itself. */
+interface NextState extends ScheduleRow {
+  /** The schedule has something to do then; left out, now. Null: never again. */
+  actsAt?: Date | null;
+  /** Comes with new terms; without it the terms stay. */
+  metadata?: Metadata;
+}
+
+export interface ScheduleChange {
+  /** The schedule as it is locked. */
+  before: ScheduleRow;
+  after: NextState;
+  /** The cause of the change of status or terms. */
+  cause: Cause;
+  /** The change's event, where the new status does not name it. */
+  event?: 'schedule.paused' | 'schedule.resumed' | 'schedule.changed';
+  /** For the record, beside the new and the former status. */
+  details?: Record<string, unknown>;
+  steps?: readonly ScheduleStep[];
+}
+
+type ScheduleTransition = TransitionOf<Extract<EventType, `schedule.${string}`>>;
+
+interface Written {
+  before: ScheduleRow;
+  after: NextState;
+  transitions: ScheduleTransition[];
+}
+
+/** Writes changes of locked schedules, as many at once as there are. */
+export async function writeSchedules(trx: Executor, changes: ScheduleChange[]): Promise<Written[]> {
+  if (changes.length === 0) return [];
+  const all = changes.map(toWritten);
+  await Promise.all([
+    updateRows(trx, all),
+    holdOrFree(trx, all.filter(hasMoved)),
+    writeTransitions(
+      trx,
+      all.flatMap(({ transitions }) => transitions),
+    ),
+    startResumed(trx, all.filter(isResumed)),
+  ]);
+  return all;
+}
+
+export async function writeSchedule(trx: Executor, change: ScheduleChange): Promise<Written> {
+  const [written] = await writeSchedules(trx, [change]);
+  if (!written) throw new Error(`${change.before.id} was not written`);
+  return written;
+}
+
+type BeforeAndAfter = Pick<ScheduleChange, 'before' | 'after'>;
+
+const hasMoved = ({ before, after }: BeforeAndAfter) =>
+  before.status !== after.status || before.paused !== after.paused;
+
+const isResumed = ({ before, after }: BeforeAndAfter) => before.paused && !after.paused;
+
+function toWritten(change: ScheduleChange): Written {
+  const { before, event, steps = [] } = change;
+  const { sequence, told } = before;
+  const { status } = change.after;
+  const nextDueAt = hasEnded(status) ? null : change.after.nextDueAt;
+  const after = { ...change.after, nextDueAt, sequence, told };
+  const transitions = steps.map((step) => stepOf(after, step));
+  if (event || status !== before.status) transitions.push(changeOf({ ...change, after }));
+  return { before, after, transitions };
+}
+
+/** Counts the event. */
+const rowOf = (after: ScheduleRow, at: Date) => ({ id: after.id, sequence: ++after.sequence, at });
+
+/** Counts the webhook. */
+function toBothSides<Item extends object>(after: ScheduleRow, item: Item) {
+  const workflowId = workflowIds.recurring(after.id);
+  const told = { workflowId, item: { scheduleId: after.id, sequence: ++after.told, ...item } };
+  return [
+    { entityId: after.merchantId, ...told },
+    { entityId: after.bankId, ...told },
+  ] as const;
+}
+
+function stepOf(after: ScheduleRow, step: ScheduleStep): ScheduleTransition {
+  const { cause, details, at } = step;
+  const shared = { cause, details, row: rowOf(after, at) };
+  return step.event === 'schedule.notice_given'
+    ? {
+        ...shared,
+        event: step.event,
+        tells: { 'recurring.upcoming': toBothSides(after, step.upcoming) },
+      }
+    : { ...shared, event: step.event, tells: {} };
+}
+
+/** The change of the status or the terms. */
+function changeOf({ before, after, cause, event, details }: ScheduleChange): ScheduleTransition {
+  const { id, status, merchantId, amount, currency, nextDueAt } = after;
+  const previousStatus = before.status;
+  const ofTerms = event === 'schedule.changed';
+  const item = {
+    status,
+    previousStatus,
+    nextBillingDate: nextDueAt,
+    billingsCompleted: after.ran,
+    amount,
+    currency,
+    // New terms hold from the next due date on.
+    previousAmount: ofTerms ? before.amount : undefined,
+    effectiveFrom: ofTerms ? nextDueAt : undefined,
+  };
+  const { waiting } = before;
+  const signal = signalOf({ before, after });
+  return {
+    event: event ?? `schedule.${status}`,
+    cause,
+    row: rowOf(after, after.now),
+    details: { status, previousStatus, ...details },
+    tells: { 'recurring.updated': toBothSides(after, item) },
+    wakes: signal && { workflowId: workflowIds.recurring(id), merchantId, waiting, signal },
+  };
+}
+
+/** A resumed schedule's workflow is started instead. */
+function signalOf(change: BeforeAndAfter): Signal | undefined {
+  const { status } = change.after;
+  if (isResumed(change)) return undefined;
+  if (!hasMoved(change) || status === 'completed') return 'termsChanged';
+  return status === 'paused' || status === 'suspended' || status === 'cancelled' ? status : 'resumed';
+}
+
+const TERMS = `amount = c.amount, end_at = c.end_at, max_billings = c.max_billings,
+  description = c.description, metadata = c.metadata,`;
+
+/** The rows are locked, so that columns which stay are written with what they have. */
+async function updateRows(trx: Executor, all: Written[]): Promise<void> {
+  const rows = all.map(({ after }) => ({ actsAt: after.now, ...after, updatedAt: after.now }));
+  const records = recordsOf(rows);
+  // Postgres takes any set for a hundred rows, and would read all schedules for one of them.
+  const changed =
+    rows.length === 1
+      ? sql`jsonb_populate_record(NULL::schedules, ${records}::jsonb -> 0)`
+      : sql`jsonb_populate_recordset(NULL::schedules, ${records}::jsonb)`;
+  const terms = all.some(({ after }) => after.metadata) ? TERMS : '';
+  await trx.rows`
+    UPDATE schedules s SET ${raw(terms)} status = c.status, paused = c.paused, next_n = c.next_n,
+      next_due_at = c.next_due_at, noticed_n = c.noticed_n, ran = c.ran,
+      failed_in_a_row = c.failed_in_a_row, acts_at = c.acts_at, waiting = c.waiting, delay_ms = c.delay_ms,
+      sequence = c.sequence, told = c.told,
+      updated_at = CASE WHEN s.sequence = c.sequence THEN s.updated_at ELSE c.updated_at END
+    FROM ${changed} AS c WHERE s.id = c.id`;
+}
+
+/** Nothing else restarts a paused schedule's terminated workflow. */
+async function startResumed(trx: Executor, resumed: Written[]): Promise<void> {
+  await enqueueStarts(
+    trx,
+    resumed.map(({ before, after: { status } }) => ({
+      workflowId: workflowIds.recurring(before.id),
+      again: 'resumed' as const,
+      attributes: { status, merchantId: before.merchantId, bankId: before.bankId },
+      summary: summaryAgain.resumed(workflowSummary.recurring(before)),
+    })),
+  );
+}
+
+/** The bank has answered a charge of this schedule, whose agreement the caller holds locked. */
+export async function signalAnswered(trx: Executor, scheduleId: string): Promise<void> {
+  const answered = await trx.row<Pick<ScheduleRow, 'waiting' | 'merchantId'>>`
+    UPDATE schedules s SET acts_at = business_now(s.merchant_id), waiting = false
+    FROM (SELECT id, waiting FROM schedules WHERE id = ${scheduleId} FOR UPDATE) AS before
+    WHERE s.id = before.id RETURNING before.waiting, s.merchant_id`;
+  if (!answered) return;
+  await signalWaiting(trx, 'bankAnswered', [{ workflowId: workflowIds.recurring(scheduleId), ...answered }]);
+}
