@@ -5,7 +5,8 @@ import { Failure } from '../../domain/failures';
 import { groupBy } from '../../domain/group';
 import type { Metadata } from '../../domain/metadata';
 import { formatAmount } from '../../domain/money';
-import { countSpending, lockAgreements, type Agreement, type Counted } from '../agreement/agreement';
+import { lockAgreements, type Agreement } from '../agreement/agreement';
+import { countSpending, type Counted } from '../agreement/spending-limit';
 import { announceDeclinedAtOnce } from './announce-billing-requests';
 import type { Executor } from '../pool/connection';
 import { moneyFacts, recordEvents } from '../record/event';
@@ -106,7 +107,7 @@ export async function acceptCharges(
   // In this order on one connection: agreements are locked before they are counted.
   const [agreements, counted, merchant, doubts, byLookupId] = await Promise.all([
     lockAgreements(trx, ids),
-    countSpending(trx, rules, merchantId, ids, charge),
+    countSpending(trx, merchantId, ids, charge),
     merchantFace(trx, merchantId),
     unresolvedOfSameAmount(trx, merchantId, { agreementIds: ids, lookupIds, ...charge }),
     readOneTimePayers(trx, rules, merchantId, lookupIds),
@@ -217,7 +218,7 @@ export async function openScheduledCharge(
 ): Promise<Omit<AcceptedCharge, 'status'> & { status: 'pending' | 'declined' }> {
   const [merchant, [counted]] = await Promise.all([
     merchantFace(trx, agreement.merchantId),
-    countSpending(trx, rules, agreement.merchantId, [agreement.id], charge),
+    countSpending(trx, agreement.merchantId, [agreement.id], charge),
   ]);
   if (!counted) {
     const refusal = chargeRefusal(agreement, charge.currency);
