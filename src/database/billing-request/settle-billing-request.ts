@@ -12,6 +12,7 @@ import { claimBankTransaction } from '../ledger/claim-bank-transaction';
 import { announceOutcomes, OUTCOME_COLUMNS, type Outcome } from './announce-billing-requests';
 import type { Executor, Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
+import { windowPassed } from '../clock/window-passed';
 import { announceDecision, applyDecision, type NewDecision } from '../decision/apply-decision';
 import { moneyFacts, recordEvents, type AuditEvent } from '../record/event';
 import { postCharge } from '../ledger/post-settlement';
@@ -26,9 +27,8 @@ import { withdraw } from '../webhook/withdraw-delivery';
  * Ends charges: by the bank's answer, or by the end of their window. A merchant's cancellation is
  * in `cancel-billing-request.ts`.
  *
- * Each end is one UPDATE on the same row, `WHERE status = 'pending' AND now < expires_at` against
- * `now >= expires_at`, by the database's clock. However they race, one finds the row pending and in
- * its half of time, and the other finds nothing.
+ * Each end asks the same row whether its window has passed (`windowPassed`). However they race, one
+ * finds the row pending and in its half of time, and the other finds nothing.
  *
  * `not_delivered` tells a merchant that it may bill again. So a charge ends that way only if no
  * byte of it can have reached the bank, nor will. Any other silence is `expired`, and an exception,
@@ -148,7 +148,7 @@ async function decide(
   return trx.row<Outcome>`
     WITH asked AS (
       SELECT id, bank_id FROM billing_requests
-      WHERE id = ${billingRequestId} AND status = 'pending' AND business_now(owner_id) < expires_at
+      WHERE id = ${billingRequestId} AND status = 'pending' AND NOT ${raw(windowPassed('business_now(owner_id)'))}
       FOR UPDATE),
     claimed AS (
       INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
@@ -254,7 +254,7 @@ export async function closeExpiredRequests(
   // Exceptions are opened under this lock, so the statements after it see all that there are.
   const due = await trx.rows<{ id: string }>`
     SELECT id FROM billing_requests
-    WHERE id = ANY(${ids}) AND status = 'pending' AND business_now(owner_id) >= expires_at
+    WHERE id = ANY(${ids}) AND status = 'pending' AND ${raw(windowPassed('business_now(owner_id)'))}
     ORDER BY id FOR NO KEY UPDATE`;
   if (due.length === 0) return;
   const dueIds = due.map(({ id }) => id);

@@ -6,6 +6,7 @@ import { intentClosedSequence } from '../../domain/webhook/webhook-sequence';
 import { lockAgreements, lockAgreementsWhere, type Agreement } from '../agreement/agreement';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
+import { windowPassed } from '../clock/window-passed';
 import { announceDecision, applyDecision } from '../decision/apply-decision';
 import { recordEvents, type AuditEvent } from '../record/event';
 import type { Keyring } from '../keyring/keyring';
@@ -159,7 +160,7 @@ type Asked = EndedIntent & {
 
 async function latestIntent(trx: Executor, agreementId: string) {
   return trx.row<Asked>`
-    SELECT ${raw(ENDED_COLUMNS)}, business_now(i.merchant_id) < i.expires_at AS in_time,
+    SELECT ${raw(ENDED_COLUMNS)}, NOT ${raw(windowPassed('business_now(i.merchant_id)'))} AS in_time,
       i.decided_before, coalesce(a.granted_at >= i.created_at, false) AS granted_since, a.currency_before,
       a.daily_limit_before, a.monthly_limit_before
     FROM intents i JOIN agreements a ON a.id = i.agreement_id
@@ -182,7 +183,7 @@ async function closeByAnswer(
       daily_limit = ${limits.daily?.toString() ?? null}::bigint,
       monthly_limit = ${limits.monthly?.toString() ?? null}::bigint, closed_at = business_now(i.merchant_id),
       sequence = i.sequence + 1
-    WHERE i.id = ${intentId} AND i.status = 'pending' AND business_now(i.merchant_id) < i.expires_at
+    WHERE i.id = ${intentId} AND i.status = 'pending' AND NOT ${raw(windowPassed('business_now(i.merchant_id)'))}
     RETURNING ${raw(ENDED_COLUMNS)}`;
 }
 
@@ -249,13 +250,13 @@ const termsBefore = ({ currencyBefore: currency, dailyLimitBefore, monthlyLimitB
 export async function closeExpiredIntent(trx: Executor, intentId: string): Promise<void> {
   const agreement = await trx.row<{ id: string }>`
     SELECT agreement_id AS id FROM intents
-    WHERE id = ${intentId} AND status = 'pending' AND business_now(merchant_id) >= expires_at`;
+    WHERE id = ${intentId} AND status = 'pending' AND ${raw(windowPassed('business_now(merchant_id)'))}`;
   if (!agreement) return;
   await lockAgreements(trx, [agreement.id]);
   const ended = await trx.rows<EndedIntent>`
     UPDATE intents i SET status = 'declined', reason = 'expired', closed_at = business_now(i.merchant_id),
       sequence = i.sequence + 1
-    WHERE i.id = ${intentId} AND i.status = 'pending' AND business_now(i.merchant_id) >= i.expires_at
+    WHERE i.id = ${intentId} AND i.status = 'pending' AND ${raw(windowPassed('business_now(i.merchant_id)'))}
     RETURNING ${raw(ENDED_COLUMNS)}`;
   await announceEnds(trx, ended, 'network');
 }

@@ -1,3 +1,4 @@
+import { windowPassed } from '../window-passed';
 import { hasEnded, type ScheduleStatus } from './recurring';
 
 /**
@@ -86,7 +87,7 @@ export function nextStep(facts: Facts): Step {
   const { now, status, next, open } = facts;
   if (open?.status === 'pending') {
     if (open.charge.status !== 'pending') return settled(open, open.charge, status);
-    if (now >= open.charge.expiresAt) return { do: 'expire', n: open.n };
+    if (windowPassed(open.charge.expiresAt, now)) return { do: 'expire', n: open.n };
   }
   if (hasEnded(status)) return afterTheEnd(open);
   if (facts.failedInARow >= FAILURES_THAT_END) return { do: 'end', as: 'failed' };
