@@ -2,8 +2,6 @@ import { MAX_SUM_MINOR } from '../../domain/money';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
 
-/** The rule of `domain/spending-limit.ts`, as SQL decides it between charges that race. */
-
 /**
  * SQL: spending on the period's day, and in its month; a sum of an earlier period counts as zero. A
  * sum of a later period, left by a clock that was set back, goes on: no sum ever restarts for an
@@ -21,7 +19,8 @@ export interface Counted {
 
 /**
  * Counts an amount against each agreement that allows it: approved, in this currency, and within
- * both limits. One guarded UPDATE decides, so no number of racing charges passes a limit.
+ * both limits (`domain/spending-limit.ts`). One guarded UPDATE decides, so no number of racing
+ * charges passes a limit.
  *
  * @returns the agreements that counted the amount; the others refuse it
  */
@@ -42,8 +41,7 @@ export async function countSpending(
     WHERE a.id = ANY(${agreementIds}) AND a.merchant_id = ${merchantId}
       AND a.decision IN ('approve_once', 'approve_recurring') AND NOT a.blocked
         AND a.currency = ${charge.currency}
-      AND greatest(${raw(SPENT_TODAY)}, ${raw(SPENT_THIS_MONTH)}) + ${charge.amount} <= ${MAX_SUM_MINOR}
-      AND (a.daily_limit IS NULL OR ${raw(SPENT_TODAY)} + ${charge.amount} <= a.daily_limit)
-      AND (a.monthly_limit IS NULL OR ${raw(SPENT_THIS_MONTH)} + ${charge.amount} <= a.monthly_limit)
+      AND ${raw(SPENT_TODAY)} + ${charge.amount} <= coalesce(a.daily_limit, ${MAX_SUM_MINOR})
+      AND ${raw(SPENT_THIS_MONTH)} + ${charge.amount} <= coalesce(a.monthly_limit, ${MAX_SUM_MINOR})
     RETURNING a.id AS agreement_id, a.spent_day::text AS day, a.spent_month::text AS month`;
 }
