@@ -1,13 +1,7 @@
 import { reasonForAudit, type BankAnswer } from '../../domain/charge';
 import { Failure } from '../../domain/failures';
 import type { BillingRequestStatus } from '../../domain/lifecycle';
-import {
-  lockAgreements,
-  lockAgreementsWhere,
-  openAgreements,
-  releaseSpending,
-  type Agreement,
-} from '../agreement/agreement';
+import { lockAgreementsWhere, openAgreements, releaseSpending, type Agreement } from '../agreement/agreement';
 import { claimBankTransaction } from '../ledger/claim-bank-transaction';
 import { announceOutcomes, OUTCOME_COLUMNS, type Outcome } from './announce-billing-requests';
 import type { Executor, Transaction } from '../pool/connection';
@@ -244,13 +238,8 @@ export async function closeExpiredRequests(
   ids: string[],
   found: 'by its bank' | 'by the network' = 'by the network',
 ): Promise<void> {
-  const agreements = await trx.rows<{ id: string }>`
-    SELECT DISTINCT agreement_id AS id FROM billing_requests
-    WHERE id = ANY(${ids}) AND agreement_id IS NOT NULL`;
-  await lockAgreements(
-    trx,
-    agreements.map((agreement) => agreement.id),
-  );
+  const charged = 'a.id IN (SELECT agreement_id FROM billing_requests WHERE id = ANY(:ids))';
+  await lockAgreementsWhere(trx, charged, { ids });
   // Exceptions are opened under this lock, so the statements after it see all that there are.
   const due = await trx.rows<{ id: string }>`
     SELECT id FROM billing_requests

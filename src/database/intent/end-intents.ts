@@ -3,7 +3,7 @@ import type { Decision } from '../../domain/lifecycle';
 import type { Metadata } from '../../domain/metadata';
 import { parseAmount } from '../../domain/money';
 import { intentClosedSequence } from '../../domain/webhook/webhook-sequence';
-import { lockAgreements, lockAgreementsWhere, type Agreement } from '../agreement/agreement';
+import { lockAgreementsWhere, type Agreement } from '../agreement/agreement';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { windowPassed } from '../clock/window-passed';
@@ -248,11 +248,8 @@ const termsBefore = ({ currencyBefore: currency, dailyLimitBefore, monthlyLimitB
 
 /** Declines an intent whose window has passed. The second of two callers finds nothing to do. */
 export async function closeExpiredIntent(trx: Executor, intentId: string): Promise<void> {
-  const agreement = await trx.row<{ id: string }>`
-    SELECT agreement_id AS id FROM intents
-    WHERE id = ${intentId} AND status = 'pending' AND ${raw(windowPassed('business_now(merchant_id)'))}`;
-  if (!agreement) return;
-  await lockAgreements(trx, [agreement.id]);
+  const asked = 'a.id = (SELECT agreement_id FROM intents WHERE id = :intentId)';
+  await lockAgreementsWhere(trx, asked, { intentId });
   const ended = await trx.rows<EndedIntent>`
     UPDATE intents i SET status = 'declined', reason = 'expired', closed_at = business_now(i.merchant_id),
       sequence = i.sequence + 1
