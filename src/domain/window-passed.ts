@@ -1,5 +1,5 @@
 /**
- * Whether the window of an intent or a charge has passed. At its very end an answer comes too late,
- * and the network declines. Moments are milliseconds since 1970, by the owner's clock.
+ * Whether the window of an intent or a charge has passed: at its very end an answer is too late, and
+ * the network declines. Moments are milliseconds since 1970.
  */
 export const windowPassed = (expiresAt: number, now: number): boolean => now >= expiresAt;

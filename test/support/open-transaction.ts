@@ -41,8 +41,8 @@ export async function undone<Result>(
   db: Database,
   work: (trx: Transaction) => Promise<Result>,
 ): Promise<Result> {
-  const { trx, rollback } = await openTransaction(db);
-  return work(trx).finally(rollback);
+  const open = await openTransaction(db);
+  return work(open.trx).finally(() => open.rollback());
 }
 
 /** Until one statement of this database waits for another's transaction. */

@@ -17,7 +17,7 @@ export async function beginAttempt(
         VALUES (${schedule.id}, ${n}, ${dueAt}, 'pending', 1, ${schedule.now}) RETURNING n`
     : trx.row`
         UPDATE billings SET status = 'pending', attempts = attempts + 1, retry_at = NULL, reason = NULL
-        WHERE schedule_id = ${schedule.id} AND n = ${n} AND status = 'retrying'
-          AND attempts = ${attempt} - 1 AND retry_at <= ${schedule.now} RETURNING n`);
+        WHERE schedule_id = ${schedule.id} AND n = ${n} AND attempts = ${attempt} - 1
+          AND retry_at <= ${schedule.now} RETURNING n`);
   if (!begun) throw new Error(`attempt ${attempt} at billing ${n + 1} of ${schedule.id} cannot begin now`);
 }

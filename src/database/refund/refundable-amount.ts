@@ -4,8 +4,7 @@ import { raw } from '../pool/statement';
 import { HELD_OF_CHARGE } from '../reconciliation-exception/held-amount';
 
 /**
- * Takes a part of what can still be refunded (`domain/refundable-amount.ts`). Racing refunds come
- * one after the other, as each has locked the charge.
+ * Takes a part of what can still be refunded (`domain/refundable-amount.ts`) of a locked charge.
  *
  * @param wished minor units; null for all that is left
  * @returns the charge before, and the part taken; null where it did not fit
