@@ -14,8 +14,8 @@ const WHY_NOT = {
 
 /**
  * The reason why a charge under these terms was refused. The guarded UPDATE of the agreement's sums
- * has refused it already. So a refusal that none of these terms explains is a spending limit, and
- * the merchant learns no more.
+ * has refused it already. So a refusal that none of these terms explains is a spending limit
+ * (`spending-limit.ts`), and the merchant learns no more.
  */
 export function chargeRefusal(terms: Terms, currency: string): Failure {
   if (terms.currency !== currency) {

@@ -36,6 +36,15 @@ export async function openTransaction(db: Database): Promise<OpenTransaction> {
   };
 }
 
+/** What the work returns, all of which is undone. */
+export async function undone<Result>(
+  db: Database,
+  work: (trx: Transaction) => Promise<Result>,
+): Promise<Result> {
+  const open = await openTransaction(db);
+  return work(open.trx).finally(() => open.rollback());
+}
+
 /** Until one statement of this database waits for another's transaction. */
 export async function waitsForALock(db: Database): Promise<void> {
   await eventually(async () => {

@@ -3,7 +3,8 @@ import { approvalRequired, chargeRefusal } from '../../domain/charge';
 import type { BillingRules } from '../../domain/billing-rules';
 import { Failure } from '../../domain/failures';
 import type { Metadata } from '../../domain/metadata';
-import { countSpending, lockAgreements, type Agreement, type Counted } from '../agreement/agreement';
+import { lockAgreements, type Agreement } from '../agreement/agreement';
+import { countSpending, type Counted } from '../agreement/spending-limit';
 import { close, OUTCOME_COLUMNS, type Outcome } from './close-billing-requests';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
@@ -108,7 +109,7 @@ export async function acceptCharges(
   // In this order on one connection: agreements are locked before they are counted.
   const [agreements, counted, merchant, doubts, byLookupId] = await Promise.all([
     lockAgreements(trx, ids),
-    countSpending(trx, rules, merchantId, ids, charge),
+    countSpending(trx, merchantId, ids, charge),
     merchantFace(trx, merchantId),
     unresolvedOfSameAmount(trx, merchantId, { agreementIds: ids, lookupIds, ...charge }),
     readOneTimePayers(trx, rules, merchantId, lookupIds),
@@ -218,7 +219,7 @@ export async function openScheduledCharge(
 ): Promise<Omit<AcceptedCharge, 'status'> & { status: 'pending' | 'declined' }> {
   const [merchant, [counted]] = await Promise.all([
     merchantFace(trx, agreement.merchantId),
-    countSpending(trx, rules, agreement.merchantId, [agreement.id], charge),
+    countSpending(trx, agreement.merchantId, [agreement.id], charge),
   ]);
   if (!counted) {
     const refusal = chargeRefusal(agreement, charge.currency);

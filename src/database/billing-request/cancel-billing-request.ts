@@ -3,6 +3,7 @@ import { Failure } from '../../domain/failures';
 import { lockAgreements } from '../agreement/agreement';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
+import { windowPassed } from '../clock/window-passed';
 import { OWN, type Party } from '../query/party';
 import { withdraw } from '../webhook/withdraw-delivery';
 import { close, OUTCOME_COLUMNS, type Outcome } from './close-billing-requests';
@@ -32,7 +33,7 @@ export async function cancelBillingRequest(
       closed_at = business_now(b.owner_id),
       sequence = b.sequence + 1
     WHERE b.id = ${billingRequestId} AND b.status = 'pending' AND b.approval_required
-      AND business_now(b.owner_id) < b.expires_at
+      AND NOT ${raw(windowPassed('business_now(b.owner_id)'))}
       -- The bank has approved under an id that it had used: money may have moved.
       AND NOT EXISTS (SELECT FROM reconciliation_exceptions x
                       WHERE x.billing_request_id = b.id AND x.state <> 'resolved')
@@ -46,7 +47,7 @@ export async function cancelBillingRequest(
 /** The current status; `declined` for a passed window that the workflow has yet to close. */
 function standing(trx: Executor, billingRequestId: string) {
   return trx.oneRow<{ status: BillingRequestStatus; cancelled: boolean }>`
-    SELECT CASE WHEN status = 'pending' AND business_now(owner_id) >= expires_at THEN 'declined'
+    SELECT CASE WHEN status = 'pending' AND ${raw(windowPassed('business_now(owner_id)'))} THEN 'declined'
       ELSE status END AS status,
       coalesce(closed_by IN ('merchant', 'provider'), false) AS cancelled
     FROM billing_requests WHERE id = ${billingRequestId}`;

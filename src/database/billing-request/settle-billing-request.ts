@@ -1,9 +1,10 @@
 import type { BankAnswer } from '../../domain/charge';
 import { Failure } from '../../domain/failures';
 import type { BillingRequestStatus } from '../../domain/lifecycle';
-import { lockAgreements, lockAgreementsWhere, openAgreements, type Agreement } from '../agreement/agreement';
+import { lockAgreementsWhere, openAgreements, type Agreement } from '../agreement/agreement';
 import { close, OUTCOME_COLUMNS, type ClosedBy, type Outcome } from './close-billing-requests';
 import type { Executor, Transaction } from '../pool/connection';
+import { windowPassed } from '../clock/window-passed';
 import { raw } from '../pool/statement';
 import { applyUnasked, type NewDecision } from '../decision/apply-decision';
 import { endDuplicates, endExplained } from '../reconciliation-exception/end-exceptions';
@@ -15,9 +16,8 @@ import { withdraw } from '../webhook/withdraw-delivery';
  * Ends charges: by the bank's answer, or by the end of their window. A merchant's cancellation is
  * in `cancel-billing-request.ts`.
  *
- * Each end is one UPDATE on the same row, `WHERE status = 'pending' AND now < expires_at` against
- * `now >= expires_at`, by the database's clock. However they race, one finds the row pending and in
- * its half of time, and the other finds nothing.
+ * Each end asks the same row whether its window has passed (`windowPassed`). However they race, one
+ * finds the row pending and in its half of time, and the other finds nothing.
  *
  * `not_delivered` tells a merchant that it may bill again. So a charge ends that way only if no
  * byte of it can have reached the bank, nor will. Any other silence is `expired`, and an exception,
@@ -134,7 +134,7 @@ async function decide(trx: Executor, billingRequestId: string, answer: Answer): 
   return trx.row<Outcome>`
     WITH asked AS (
       SELECT id, bank_id FROM billing_requests
-      WHERE id = ${billingRequestId} AND status = 'pending' AND business_now(owner_id) < expires_at
+      WHERE id = ${billingRequestId} AND status = 'pending' AND NOT ${raw(windowPassed('business_now(owner_id)'))}
       FOR UPDATE),
     claimed AS (
       INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
@@ -218,17 +218,12 @@ export async function closeExpiredRequests(
   ids: string[],
   found: 'by its bank' | 'by the network' = 'by the network',
 ): Promise<void> {
-  const agreements = await trx.rows<{ id: string }>`
-    SELECT DISTINCT agreement_id AS id FROM billing_requests
-    WHERE id = ANY(${ids}) AND agreement_id IS NOT NULL`;
-  await lockAgreements(
-    trx,
-    agreements.map((agreement) => agreement.id),
-  );
+  const charged = 'a.id IN (SELECT agreement_id FROM billing_requests WHERE id = ANY(:ids))';
+  await lockAgreementsWhere(trx, charged, { ids });
   // Exceptions are opened under this lock, so the statements after it see all that there are.
   const due = await trx.rows<{ id: string }>`
     SELECT id FROM billing_requests
-    WHERE id = ANY(${ids}) AND status = 'pending' AND business_now(owner_id) >= expires_at
+    WHERE id = ANY(${ids}) AND status = 'pending' AND ${raw(windowPassed('business_now(owner_id)'))}
     ORDER BY id FOR NO KEY UPDATE`;
   if (due.length === 0) return;
   const dueIds = due.map(({ id }) => id);

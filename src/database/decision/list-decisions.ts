@@ -1,6 +1,6 @@
 import { Failure } from '../../domain/failures';
 import type { Decision } from '../../domain/lifecycle';
-import { SPENT_THIS_MONTH, SPENT_TODAY } from '../agreement/agreement';
+import { SPENT_THIS_MONTH, SPENT_TODAY } from '../agreement/spending-limit';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { allOf, listPage, literal, type Listed, type Page } from '../query/list-page';

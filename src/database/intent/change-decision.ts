@@ -2,6 +2,7 @@ import { Failure } from '../../domain/failures';
 import { lockAgreementsWhere, type Agreement } from '../agreement/agreement';
 import type { Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
+import { windowPassed } from '../clock/window-passed';
 import { applyDecision, applyUnasked } from '../decision/apply-decision';
 import { endIntents, ENDED_COLUMNS, limitsOf, type EndedIntent, type SpendingLimits } from './end-intents';
 
@@ -63,7 +64,7 @@ async function refuseEarlyApproval(trx: Transaction, { id, decision }: Agreement
   if (decision !== 'pending') return;
   const open = await trx.row<{ id: string }>`
     SELECT id FROM intents
-    WHERE agreement_id = ${id} AND status = 'pending' AND business_now(merchant_id) < expires_at`;
+    WHERE agreement_id = ${id} AND status = 'pending' AND NOT ${raw(windowPassed('business_now(merchant_id)'))}`;
   if (!open) return;
   throw new Failure(
     'intent_open',
@@ -86,7 +87,7 @@ async function refuseOpenIntent(
       customer_decision = ${decision},
       block_merchant = ${blocked}, closed_at = business_now(i.merchant_id), sequence = i.sequence + 1
     WHERE i.agreement_id = ${agreementId} AND i.status = 'pending'
-      AND business_now(i.merchant_id) < i.expires_at
+      AND NOT ${raw(windowPassed('business_now(i.merchant_id)'))}
     RETURNING ${raw(ENDED_COLUMNS)}`;
   await endIntents(trx, ended, { cause: 'bank', signal: 'intentClosed' });
 }

@@ -3,9 +3,10 @@ import type { Decision, IntentStatus } from '../../domain/lifecycle';
 import type { Metadata } from '../../domain/metadata';
 import { parseAmount } from '../../domain/money';
 import { intentClosedSequence } from '../../domain/webhook/webhook-sequence';
-import { lockAgreements, lockAgreementsWhere, type Agreement } from '../agreement/agreement';
+import { lockAgreementsWhere, type Agreement } from '../agreement/agreement';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
+import { windowPassed } from '../clock/window-passed';
 import { applyDecision, applyUnasked } from '../decision/apply-decision';
 import type { Cause } from '../../domain/words/timeline';
 import type { Keyring } from '../keyring/keyring';
@@ -179,7 +180,7 @@ type Asked = AnyIntent & {
 
 async function latestIntent(trx: Executor, agreementId: string) {
   return trx.row<Asked>`
-    SELECT ${raw(ENDED_COLUMNS)}, business_now(i.merchant_id) < i.expires_at AS in_time,
+    SELECT ${raw(ENDED_COLUMNS)}, NOT ${raw(windowPassed('business_now(i.merchant_id)'))} AS in_time,
       i.decided_before, coalesce(a.granted_at >= i.created_at, false) AS granted_since, a.currency_before,
       a.daily_limit_before, a.monthly_limit_before
     FROM intents i JOIN agreements a ON a.id = i.agreement_id
@@ -202,7 +203,7 @@ async function closeByAnswer(
       daily_limit = ${limits.daily?.toString() ?? null}::bigint,
       monthly_limit = ${limits.monthly?.toString() ?? null}::bigint, closed_at = business_now(i.merchant_id),
       sequence = i.sequence + 1
-    WHERE i.id = ${intentId} AND i.status = 'pending' AND business_now(i.merchant_id) < i.expires_at
+    WHERE i.id = ${intentId} AND i.status = 'pending' AND NOT ${raw(windowPassed('business_now(i.merchant_id)'))}
     RETURNING ${raw(ENDED_COLUMNS)}`;
 }
 
@@ -243,15 +244,12 @@ const termsBefore = ({ currencyBefore: currency, dailyLimitBefore, monthlyLimitB
 
 /** Declines an intent whose window has passed. The second of two callers finds nothing to do. */
 export async function closeExpiredIntent(trx: Executor, intentId: string): Promise<void> {
-  const agreement = await trx.row<{ id: string }>`
-    SELECT agreement_id AS id FROM intents
-    WHERE id = ${intentId} AND status = 'pending' AND business_now(merchant_id) >= expires_at`;
-  if (!agreement) return;
-  await lockAgreements(trx, [agreement.id]);
+  const asked = 'a.id = (SELECT agreement_id FROM intents WHERE id = :intentId)';
+  await lockAgreementsWhere(trx, asked, { intentId });
   const ended = await trx.rows<EndedIntent>`
     UPDATE intents i SET status = 'declined', reason = 'expired', closed_at = business_now(i.merchant_id),
       sequence = i.sequence + 1
-    WHERE i.id = ${intentId} AND i.status = 'pending' AND business_now(i.merchant_id) >= i.expires_at
+    WHERE i.id = ${intentId} AND i.status = 'pending' AND ${raw(windowPassed('business_now(i.merchant_id)'))}
     RETURNING ${raw(ENDED_COLUMNS)}`;
   await endIntents(trx, ended, { cause: 'network' });
 }

@@ -5,6 +5,7 @@ import { workflowIds } from '../../domain/workflow/workflow-id';
 import { recordAuditEvent } from '../record/audit-event';
 import { openScheduledCharge } from '../billing-request/accept-billing-requests';
 import { closeExpiredRequests } from '../billing-request/settle-billing-request';
+import { beginAttempt } from './charged-once';
 import { deriveFacts, lookAgain, type Turn } from './take-turn';
 
 /** Steps that a workflow takes on its schedule in a turn; a step that is not due does nothing. */
@@ -20,10 +21,7 @@ const DESCRIPTION = 'Recurring charge';
  */
 const SKIPPED_MAX = 100;
 
-/**
- * Makes the next attempt. The billing's row is written first: its UNIQUE key refuses a second
- * charge.
- */
+/** Makes the next attempt. The billing's row is written first: it refuses a second charge. */
 export async function chargeBilling(turn: Turn): Promise<void> {
   const step = nextStep(turn.facts);
   if (step.do === 'charge') {
@@ -36,15 +34,10 @@ export async function chargeBilling(turn: Turn): Promise<void> {
 
 async function charge(turn: Turn, { n, attempt }: StepNamed<'charge'>): Promise<void> {
   const { trx, rules, schedule, agreement, open, facts } = turn;
-  const { id, currency, now } = schedule;
+  const { id, currency } = schedule;
   const { amount, description } = (attempt > 1 && open) || schedule;
   const dueAt = facts.next && new Date(facts.next.dueAt);
-  const billing =
-    attempt === 1
-      ? trx.rows`
-    INSERT INTO billings (schedule_id, n, due_at, status, attempts, first_attempt_at)
-    VALUES (${id}, ${n}, ${dueAt}, 'pending', 1, ${now})`
-      : moveBilling(turn, n, 'pending', { attempt });
+  const begun = beginAttempt(trx, schedule, { n, attempt, dueAt });
   const charged = openScheduledCharge(trx, rules, agreement, {
     scheduleId: id,
     n,
@@ -54,7 +47,7 @@ async function charge(turn: Turn, { n, attempt }: StepNamed<'charge'>): Promise<
     description: description ?? DESCRIPTION,
     workflowId: workflowIds.recurring(id),
   });
-  const [, { billingRequestId, reference }] = await Promise.all([billing, charged]);
+  const [, { billingRequestId, reference }] = await Promise.all([begun, charged]);
   note(turn, 'charged', {
     n,
     attempt,
@@ -194,19 +187,15 @@ async function closeBilling(turn: Turn, n: number, status: 'successful' | 'faile
   turn.open = undefined;
 }
 
-/**
- * Moves the billing in hand to another state. Columns that `to` does not name are emptied, but for
- * the attempts.
- */
+/** Moves the billing in hand to another state. Columns that `to` does not name are emptied. */
 async function moveBilling(
   { trx, schedule }: Turn,
   n: number,
-  status: 'pending' | 'retrying' | 'successful' | 'failed',
-  to: { attempt?: number; retryAt?: Date; reason?: string | null; closedAt?: Date },
+  status: 'retrying' | 'successful' | 'failed',
+  to: { retryAt?: Date; reason?: string | null; closedAt?: Date },
 ): Promise<void> {
   const moved = await trx.row`
-    UPDATE billings SET status = ${status}, attempts = coalesce(${to.attempt ?? null}, attempts),
-      retry_at = ${to.retryAt ?? null},
+    UPDATE billings SET status = ${status}, retry_at = ${to.retryAt ?? null},
       reason = ${to.reason ?? null}, closed_at = ${to.closedAt ?? null}
     WHERE schedule_id = ${schedule.id} AND n = ${n} AND status IN ('pending', 'retrying') RETURNING n`;
   if (!moved) throw new Error(`billing ${n + 1} of ${schedule.id} cannot become ${status} now`);

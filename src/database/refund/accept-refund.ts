@@ -1,8 +1,9 @@
 import { addBusinessDays } from '../../domain/business-day';
 import { Failure, invalidRequest } from '../../domain/failures';
-import type { BillingRequestStatus, RefundStatus, TransactionType } from '../../domain/lifecycle';
+import type { RefundStatus, TransactionType } from '../../domain/lifecycle';
 import type { Metadata } from '../../domain/metadata';
 import { parseAmount } from '../../domain/money';
+import { refundRefusal } from '../../domain/refundable-amount';
 import { refundRequestSequence } from '../../domain/webhook/webhook-sequence';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { type Executor } from '../pool/connection';
@@ -10,10 +11,10 @@ import { raw } from '../pool/statement';
 import { newId, newReference } from '../identifier/new-id';
 import { allOf, listPage, literal, type Listed, type Page } from '../query/list-page';
 import { merchantFace, type MerchantFace } from '../entity/read-parties';
-import { HELD_OF_CHARGE } from '../reconciliation-exception/held-amount';
 import { OWN, type Party } from '../query/party';
 import type { Tell } from '../transition/transition';
 import { writeTransitions } from '../transition/write-transition';
+import { takePart } from './refundable-amount';
 
 /** Business days that a bank has for a refund before it is overdue. */
 const EXPECTED_WITHIN = 3;
@@ -49,9 +50,6 @@ export const REFUND_COLUMNS = `id AS refund_id, transaction_id, reference,
 
 interface Charge {
   id: string;
-  status: BillingRequestStatus;
-  /** The part that no refund and no reversal has taken; exceptions may hold some of it. */
-  untaken: bigint;
   currency: string;
   country: string;
   lookupId: string;
@@ -77,7 +75,10 @@ export async function initiateRefund(
   },
 ): Promise<RefundRecord> {
   const charge = await lockCharge(trx, merchantId, wish.reference);
-  const amount = await takePart(trx, charge, wish.amount);
+  const wished = wish.amount === undefined ? undefined : parseAmount(wish.amount, charge.currency);
+  if (wished && !wished.ok) throw invalidRequest([{ path: 'amount', message: wished.reason }]);
+  const { part: amount, ...before } = await takePart(trx, charge.id, wished?.value ?? null);
+  if (amount === null) throw refundRefusal(before, wished?.value) ?? new Error(`${charge.id} took no refund`);
   const merchant = await merchantFace(trx, merchantId);
   const refundId = newId('refund');
   const deliveryId = newId('delivery');
@@ -104,8 +105,7 @@ export async function initiateRefund(
 /** Locks the charge, so that the next statement sees the changes of earlier holders. */
 async function lockCharge(trx: Executor, merchantId: string, reference: string): Promise<Charge> {
   const charge = await trx.row<Charge>`
-    SELECT b.id, b.status, b.amount - b.refunded_amount - b.reversed_amount AS untaken, b.currency, c.country,
-      b.lookup_id, b.bank_transaction_id
+    SELECT b.id, b.currency, c.country, b.lookup_id, b.bank_transaction_id
     FROM billing_requests b JOIN customers c ON c.id = b.customer_id
     WHERE b.reference = ${reference} AND b.merchant_id = ${merchantId} FOR UPDATE OF b`;
   if (charge) return charge;
@@ -114,45 +114,6 @@ async function lockCharge(trx: Executor, merchantId: string, reference: string):
   if (!other) throw new Failure('not_found', 'There is no charge with this reference.');
   const name = other.type.replace('_', ' ');
   throw new Failure('not_a_charge', `This is the reference of a ${name}: name that of its charge.`);
-}
-
-/**
- * Takes a part of the rest: the amount without refunds, reversals and the holds of open exceptions.
- * Racing refunds come one after the other, as each has locked the charge.
- *
- * @returns minor units
- */
-async function takePart(trx: Executor, charge: Charge, wished: number | undefined): Promise<bigint> {
-  const wish = wished === undefined ? undefined : parseAmount(wished, charge.currency);
-  if (wish && !wish.ok) {
-    throw invalidRequest([{ path: 'amount', message: wish.reason }]);
-  }
-  const amount = wish ? wish.value.toString() : null;
-  const taken = await trx.row<{ part: bigint }>`
-    WITH charge AS (
-      SELECT b.id, b.amount - b.refunded_amount - b.reversed_amount - ${raw(HELD_OF_CHARGE)} AS rest
-      FROM billing_requests b WHERE b.id = ${charge.id} AND b.status = 'successful')
-    UPDATE billing_requests b SET refunded_amount = b.refunded_amount + coalesce(${amount}::bigint, c.rest)
-    FROM charge c
-    WHERE b.id = c.id AND coalesce(${amount}::bigint, 1) <= c.rest
-    RETURNING coalesce(${amount}::bigint, c.rest) AS part`;
-  if (taken) return taken.part;
-  throw whyNot(charge, wish?.value);
-}
-
-function whyNot({ status, untaken }: Charge, wished = 1n): Failure {
-  const data = { status };
-  if (status !== 'successful') {
-    const message = `The charge is ${status}; only a successful one can be refunded.`;
-    return new Failure('not_refundable', message, { data });
-  }
-  if (wished > untaken) {
-    return new Failure('exceeds_remaining', 'Less than that is left of this charge to be refunded.', {
-      data,
-    });
-  }
-  const message = 'An open reconciliation exception holds some or all of what is left of this charge.';
-  return new Failure('held_by_exception', message, { data });
 }
 
 /** Asks the bank to pay a refund back. */

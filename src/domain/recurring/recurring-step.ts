@@ -1,3 +1,5 @@
+import { windowPassed } from '../window-passed';
+import { attemptNow } from './charged-once';
 import { hasEnded, type ScheduleStatus } from './recurring';
 
 /**
@@ -86,16 +88,15 @@ export function nextStep(facts: Facts): Step {
   const { now, status, next, open } = facts;
   if (open?.status === 'pending') {
     if (open.charge.status !== 'pending') return settled(open, open.charge, status);
-    if (now >= open.charge.expiresAt) return { do: 'expire', n: open.n };
+    if (windowPassed(open.charge.expiresAt, now)) return { do: 'expire', n: open.n };
   }
   if (hasEnded(status)) return afterTheEnd(open);
   if (facts.failedInARow >= FAILURES_THAT_END) return { do: 'end', as: 'failed' };
   if (open?.status === 'retrying') {
     // Another attempt could take the money twice, as it could after silence.
     if (open.maybeDebited || now >= open.overAt) return { do: 'fail', n: open.n };
-    if (!isHeld(status) && now >= open.retryAt) {
-      return { do: 'charge', n: open.n, attempt: open.attempts + 1 };
-    }
+    const attempt = attemptNow(open.attempts, open.retryAt, now);
+    if (!isHeld(status) && attempt !== undefined) return { do: 'charge', n: open.n, attempt };
   }
   if (!next) return open ? waitFor(open, status) : { do: 'end', as: 'completed' };
   const step = now < next.dueAt ? beforeDue(next, now) : whenDue(next, facts);
@@ -144,7 +145,8 @@ function whenDue(next: NextBilling, { now, status, open }: Facts): Step {
   // Missed before the hold began: it is charged when the hold is over, unless that comes too late.
   if (isHeld(status)) return { do: 'wait', until: arrearsFrom };
   if (open) return waitFor(open, status);
-  return now < chargeFrom ? { do: 'wait', until: chargeFrom } : { do: 'charge', n, attempt: 1 };
+  const attempt = attemptNow(0, chargeFrom, now);
+  return attempt === undefined ? { do: 'wait', until: chargeFrom } : { do: 'charge', n, attempt };
 }
 
 /** The moment at which the billing in hand changes by itself. */
