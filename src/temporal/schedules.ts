@@ -11,7 +11,12 @@ import { OperatorError } from '../domain/failures';
 import { TASK_QUEUE, WORKFLOW_TYPE } from '../domain/workflow/messages';
 
 /** Each Schedule starts the workflow of its name. */
-export const SCHEDULED = [WORKFLOW_TYPE.reconcile, WORKFLOW_TYPE.chain, WORKFLOW_TYPE.verify] as const;
+export const SCHEDULED = [
+  WORKFLOW_TYPE.reconcile,
+  WORKFLOW_TYPE.chain,
+  WORKFLOW_TYPE.verify,
+  WORKFLOW_TYPE.sweep,
+] as const;
 type Scheduled = (typeof SCHEDULED)[number];
 
 /** The memo with the database that owns the namespace. */
@@ -44,6 +49,12 @@ const RUNS: Record<
     summary: 'Compares the books, and keeps how many differences there are',
     timeout: '20h',
     catchUp: '23h',
+  },
+  sweep: {
+    spec: { intervals: [{ every: '1m' }] },
+    summary: 'Deletes what has expired, and folds balances',
+    timeout: '2h',
+    catchUp: '1m',
   },
 };
 

@@ -11,6 +11,7 @@ import { createReconcileActivities } from '../activities/reconcile';
 import { createRecurringActivities } from '../activities/recurring';
 import { createRefundActivities } from '../activities/refund';
 import { createSandboxClockActivities } from '../activities/sandbox-clock';
+import { createSweepActivities } from '../activities/sweep';
 import { createWebhookActivities } from '../activities/webhook';
 import { createWebhookConnector } from '../activities/webhook-connector';
 import { readConfig, recurringRules, requireServers } from '../settings/config';
@@ -140,6 +141,7 @@ async function main(): Promise<void> {
     ...createRefundActivities(db),
     ...createSandboxClockActivities(db, client, config.CLOCK_WAIT_S, log),
     ...createReconcileActivities(db, client, config.RECONCILE_AFTER_S, log, measureReconcile(registry)),
+    ...createSweepActivities(db, config.WEBHOOK_KEPT_DAYS),
     ...webhooks,
     attemptDelivery: beating((deliveryId: string) => webhooks.attemptDelivery(deliveryId)),
   };
