@@ -31,10 +31,7 @@ export function createSweepActivities(db: Database, webhookKeptDays: number): Sw
     'counted differences': () => deleteCounted(db),
     'console sessions': () => forgetEndedSessions(db),
     webhooks: () => forgetDeliveries(db, webhookKeptDays),
-    'retired secrets': async () => {
-      await forgetRetiredSecrets(db);
-      return false;
-    },
+    'retired secrets': () => forgetRetiredSecrets(db).then(() => false),
     'changes of balances': () => foldBalances(db),
   };
   return {

@@ -8,7 +8,7 @@ import { fitFor, openOwnDatabase } from '../process/open-database';
 import { createMetrics, inTime, measureDependencies, measurePool, serveMetrics } from '../process/metrics';
 import { measureService, measureTaskQueues } from '../process/service-metrics';
 import { lazyClient } from '../temporal/connection';
-import { databaseProblems, ringProblems, serviceProblems, workflowProblems } from '../temporal/readiness';
+import { dependenciesOf, serviceProblems } from '../temporal/readiness';
 import { taskQueues } from '../temporal/task-queues';
 import { OperatorError } from '../domain/failures';
 import { POSTGRES_AWAY } from '../domain/words/service-words';
@@ -52,11 +52,7 @@ async function main(): Promise<void> {
   const db = await openOwnDatabase(config, keyring, fitFor(config, keyring, log), ANSWER_WITHIN_MS);
   measurePool(registry, db);
   const temporal = lazyClient(config);
-  measureDependencies(registry, [
-    { names: ['postgres'], problems: () => databaseProblems(db) },
-    { names: ['keys'], problems: () => ringProblems(db, keyring) },
-    { names: ['temporal', 'worker'], problems: () => workflowProblems(db, temporal) },
-  ]);
+  measureDependencies(registry, dependenciesOf(db, temporal));
   measureService(registry, db);
   measureTaskQueues(registry, () => taskQueues(temporal));
   const sandbox = openSandbox(config, log);

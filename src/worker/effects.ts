@@ -56,7 +56,7 @@ export function createEffects({ config, log, registry, db, client, traces }: Wor
         webhooks.deliverFirstAttempts,
       ),
       ...createRefundActivities(db),
-      ...createSandboxClockActivities(db, client, config.CLOCK_WAIT_S, log),
+      ...createSandboxClockActivities({ db, client, clockWaitS: config.CLOCK_WAIT_S, log }),
       ...createReconcileActivities({ db, client, afterS: config.RECONCILE_AFTER_S, log, count }),
       ...createSweepActivities(db, config.WEBHOOK_KEPT_DAYS),
       ...webhooks,

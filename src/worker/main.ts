@@ -12,7 +12,7 @@ import { fitFor, openOwnDatabase } from '../process/open-database';
 import { createMetrics, measureDependencies, measurePool, serveMetrics } from '../process/metrics';
 import { connectionOptions } from '../temporal/connection';
 import { temporalFault } from '../temporal/fault';
-import { databaseProblems, ringProblems, workflowProblems } from '../temporal/readiness';
+import { dependenciesOf } from '../temporal/readiness';
 import { measureService, measureTaskQueues } from '../process/service-metrics';
 import { createRelay } from '../temporal/relay';
 import { taskQueues } from '../temporal/task-queues';
@@ -71,15 +71,11 @@ async function main(): Promise<void> {
   measurePool(registry, db);
   measureService(registry, db);
   measureTaskQueues(registry, () => taskQueues(client));
-  measureDependencies(registry, [
-    { names: ['postgres'], problems: () => databaseProblems(db) },
-    { names: ['keys'], problems: () => ringProblems(db, keyring) },
-    { names: ['temporal', 'worker'], problems: () => workflowProblems(db, client) },
-  ]);
+  measureDependencies(registry, dependenciesOf(db, client));
   const attending = { db, client, connection, address: config.TEMPORAL_ADDRESS, log };
   const attended = await attendFirst(attending);
   const outbox = openOutbox(config.DATABASE_URL, db, requireFit, () => relay.kick());
-  const relay = createRelay(outbox, client, log, traces?.start);
+  const relay = createRelay({ db: outbox, client, log, trace: traces?.start });
   const effects = createEffects({ config, log, registry, db, client, traces });
 
   log.info('worker prepares the workflows');

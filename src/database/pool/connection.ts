@@ -117,7 +117,17 @@ export function openDatabase(
       ...carried,
       until: (earlier) => using(earlier, requestId),
       on: (request) => using(deadline, request),
-      query: async (text, values, plan) => runAlone(await take(deadline), [text, values, plan]),
+      async query(...statement) {
+        const connection = await take(deadline);
+        let isBroken = true;
+        try {
+          const result = await connection.query(...statement);
+          isBroken = false;
+          return result;
+        } finally {
+          connection.giveBack(isBroken);
+        }
+      },
       transaction: async (work) => transact(await take(deadline), carried, work),
       destroy: () => pool.end(),
     };
@@ -164,11 +174,9 @@ function openPool(
   return pool;
 }
 
-type Statement = Parameters<Statements['query']>;
-
 /** A connection in one caller's hands. */
 interface Connection {
-  query(...statement: Statement): Promise<QueryResult>;
+  query(...statement: Parameters<Statements['query']>): Promise<QueryResult>;
   /** Undoes its transaction, then gives it back. */
   undo(): Promise<void>;
   giveBack(isBroken?: boolean): void;
@@ -231,17 +239,6 @@ async function send(client: PoolClient, query: QueryConfig<unknown[]>, withinMs:
   } catch (error) {
     // pg has closed the connection then, so no later answer can arrive.
     throw error instanceof Error && error.message === PG_GAVE_UP ? new DatabaseSilent(error) : error;
-  }
-}
-
-async function runAlone(connection: Connection, statement: Statement): Promise<QueryResult> {
-  try {
-    const result = await connection.query(...statement);
-    connection.giveBack();
-    return result;
-  } catch (error) {
-    connection.giveBack(true);
-    throw error;
   }
 }
 
