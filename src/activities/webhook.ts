@@ -289,9 +289,9 @@ function createFirstAttempts(
 
 export function createWebhookActivities(sending: Sending): WebhookActivities {
   const { db } = sending;
-  const attempts = createAttempts(sending);
-  const { attempt, settleIfCredit, limiter, timeoutMs, firstAttemptMs, maxAttempts } = attempts;
-  const deliverFirstAttempts = createFirstAttempts(sending, attempts);
+  const made = createAttempts(sending);
+  const { attempt, settleIfCredit, limiter, timeoutMs, firstAttemptMs, maxAttempts } = made;
+  const deliverFirstAttempts = createFirstAttempts(sending, made);
   return {
     deliverFirstAttempts,
     askBank: deliverFirstAttempts,

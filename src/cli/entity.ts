@@ -64,19 +64,15 @@ export function fill(entity: Command): void {
 
   command(entity, 'list', 'all of them, oldest first').action(onEngine(list, requireRing));
 
-  command(
-    entity,
-    'disable',
-    'keep it out: tokens die within a minute, webhooks wait, schedules are suspended',
-  )
-    .argument('<entityId>')
-    .addOption(reasonOption())
-    .action(changing(setStatus('disabled')));
+  const act = (name: string, words: string) =>
+    command(entity, name, words).argument('<entityId>').addOption(reasonOption());
 
-  command(entity, 'enable', 'let it in again: it gets new tokens, its webhooks are sent, schedules go on')
-    .argument('<entityId>')
-    .addOption(reasonOption())
-    .action(changing(setStatus('active')));
+  act('disable', 'keep it out: tokens die within a minute, webhooks wait, schedules are suspended').action(
+    changing(setStatus('disabled')),
+  );
+  act('enable', 'let it in again: it gets new tokens, its webhooks are sent, schedules go on').action(
+    changing(setStatus('active')),
+  );
 
   command(entity, 'trust', 'set whether customers may give a merchant standing approvals')
     .argument('<merchantId>')
@@ -90,10 +86,7 @@ export function fill(entity: Command): void {
     .addOption(reasonOption())
     .action(changing(rotateSecret));
 
-  command(entity, 'revoke-tokens', 'end all access tokens that it has, within a minute')
-    .argument('<entityId>')
-    .addOption(reasonOption())
-    .action(changing(endTokens));
+  act('revoke-tokens', 'end all access tokens that it has, within a minute').action(changing(endTokens));
 
   command(entity, 'endpoint', 'show where its webhooks go; set it, or clear it')
     .argument('<entityId>')

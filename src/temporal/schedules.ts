@@ -9,7 +9,7 @@ import {
 } from '@temporalio/client';
 import type { Duration } from '@temporalio/common';
 import { OperatorError } from '../domain/failures';
-import { TASK_QUEUE, WORKFLOW_TYPE } from '../domain/workflow/messages';
+import { TASK_QUEUE, type WORKFLOW_TYPE } from '../domain/workflow/messages';
 
 /** The memo with the database that owns the namespace. */
 const OWNER = 'installation';
