@@ -57,13 +57,9 @@ interface Reconciling {
   count: CountReconciled;
 }
 
-export function createReconcileActivities({
-  db,
-  client,
-  afterS,
-  log,
-  count,
-}: Reconciling): ReconcileActivities {
+export function createReconcileActivities(reconciling: Reconciling): ReconcileActivities {
+  const { db, client, afterS, log, count } = reconciling;
+
   async function restart(total: Reconciled, work: Work[], why: string, isAll = false): Promise<void> {
     for (const [kind, ofKind] of groupBy(work, (one) => one.kind)) {
       const restarted = await restartWork(db, ofKind, isAll ? 'later' : 'call');

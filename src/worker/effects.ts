@@ -23,7 +23,7 @@ import { BILLING, SCHEDULES } from './capacity';
 import { measureReconcile, measureWebhooks } from './metrics';
 import type { WorkerTraces } from './tracing';
 
-export interface WorkerMeans {
+interface WorkerMeans {
   config: Config;
   log: Logger;
   registry: Registry;

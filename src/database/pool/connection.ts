@@ -108,8 +108,7 @@ export function openDatabase(
   { keyring, timeZone }: EngineFacts,
   { traceparent, ...options }: PoolOptions = {},
 ): PooledDatabase {
-  const pool = openPool(url, poolSize, options);
-  const { outside, take } = createConnections(pool, options.answerWithinMs);
+  const { pool, outside, take } = createConnections(url, poolSize, options);
   const wakeRelays = createWaking((text) => outside(() => using(Infinity).query(text)));
   const using = (deadline: number, requestId?: string): Database => {
     const carried = { ...STATEMENTS, keyring, timeZone, requestId, traceparent, wakeRelays };
@@ -143,11 +142,19 @@ export function openDatabase(
   };
 }
 
-function openPool(
+/** A connection in one caller's hands. */
+interface Connection {
+  query(...statement: Parameters<Statements['query']>): Promise<QueryResult>;
+  /** Undoes its transaction, then gives it back. */
+  undo(): Promise<void>;
+  giveBack(isBroken?: boolean): void;
+}
+
+function createConnections(
   url: string,
   max: number,
   { onConnect, answerWithinMs = ANSWER_WITHIN_MS, role }: PoolOptions,
-): Pool {
+) {
   const pool = new Pool({
     connectionString: url,
     application_name: 'assent',
@@ -171,18 +178,6 @@ function openPool(
   // error event would end the process.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
-  return pool;
-}
-
-/** A connection in one caller's hands. */
-interface Connection {
-  query(...statement: Parameters<Statements['query']>): Promise<QueryResult>;
-  /** Undoes its transaction, then gives it back. */
-  undo(): Promise<void>;
-  giveBack(isBroken?: boolean): void;
-}
-
-function createConnections(pool: Pool, answerWithinMs = ANSWER_WITHIN_MS) {
   // A connection's errors must not be traced to the one request that opened it.
   const outside = AsyncLocalStorage.snapshot();
   const release = (client: PoolClient, isBroken = false) => outside(() => client.release(isBroken));
@@ -219,7 +214,7 @@ function createConnections(pool: Pool, answerWithinMs = ANSWER_WITHIN_MS) {
         ),
     };
   }
-  return { outside, take };
+  return { pool, outside, take };
 }
 
 async function send(client: PoolClient, query: QueryConfig<unknown[]>, withinMs: number) {
