@@ -85,7 +85,7 @@ export async function insertCharges(
           AS side (n, party, account, direction);
       COMMIT;
       ALTER TABLE ledger_entries ENABLE TRIGGER USER`);
-    // As the API's sweep does each minute.
+    // As the workflow `sweep` does each minute.
     await client.query('SELECT fold_ledger_balances($1)', [2 * count]);
     await client.query('VACUUM ANALYZE');
   });

@@ -48,14 +48,18 @@ const OUTBOX_POLL_MS = 200;
 /** Ids of one kind in a line of the log. */
 const LOGGED_MAX = 20;
 
-/** @param afterS how long a row may be overdue, or without its workflow */
-export function createReconcileActivities(
-  db: Database,
-  client: Client,
-  afterS: number,
-  log: Pick<Logger, 'info' | 'warn'>,
-  count: CountReconciled,
-): ReconcileActivities {
+interface Reconciling {
+  db: Database;
+  client: Client;
+  /** How long a row may be overdue, or without its workflow. */
+  afterS: number;
+  log: Pick<Logger, 'info' | 'warn'>;
+  count: CountReconciled;
+}
+
+export function createReconcileActivities(reconciling: Reconciling): ReconcileActivities {
+  const { db, client, afterS, log, count } = reconciling;
+
   async function restart(total: Reconciled, work: Work[], why: string, isAll = false): Promise<void> {
     for (const [kind, ofKind] of groupBy(work, (one) => one.kind)) {
       const restarted = await restartWork(db, ofKind, isAll ? 'later' : 'call');
@@ -96,8 +100,8 @@ export function createReconcileActivities(
       const { cursors, restartingSince: lostAt } = await readTemporalState(db);
       const total: Reconciled = { checked: 0, found: {}, restarted: 0 };
       for (const kind of WORK_KINDS) {
-        const [from, goneForS] = lostAt ? ['', 0] : [cursors[kind] ?? '', afterS];
-        for await (const { checked, missing, next } of missingWork(db, client, kind, from, goneForS)) {
+        const looking = lostAt ? { after: '', afterS: 0 } : { after: cursors[kind] ?? '', afterS };
+        for await (const { checked, missing, next } of missingWork(db, client, kind, looking)) {
           Context.current().heartbeat();
           await restart(total, missing, 'open work without its workflow is started again', lostAt !== null);
           total.checked += checked;

@@ -56,96 +56,98 @@ const MISSED_MAX = 100;
 /** Work without progress for this long is stuck, and must not keep time from moving. */
 const STUCK_MS = 60_000;
 
-/** @param clockWaitS seconds for which a bank that was asked may stay silent before time goes on */
-export function createSandboxClockActivities(
-  db: Database,
-  client: Client,
-  clockWaitS: number,
-  log: Pick<Logger, 'warn'>,
-): SandboxClockActivities {
-  const clockWaitMs = clockWaitS * 1000;
+interface Moving {
+  db: Database;
+  client: Client;
+  /** Seconds for which a bank that was asked may stay silent before time goes on. */
+  clockWaitS: number;
+  log: Pick<Logger, 'warn'>;
+}
 
-  /**
-   * Waits until due work is done and announced, and banks' answers since are in, or overdue. A bank
-   * hears of its merchants' charges all the time. So only webhooks written by the latest progress
-   * are awaited, and no later ones.
-   *
-   * @param askedSince real time
-   * @returns whether some work is undone, and was given up
-   */
-  async function restOrStick(ownerId: string, askedSince: Date): Promise<boolean> {
-    const activity = Context.current();
-    const startedAt = Date.now();
-    let before: WorkInHand | undefined;
-    let unattemptedBefore = 0;
-    let progressAt = startedAt;
-    let signalledAt = startedAt;
-    let gotOnAt = 'infinity';
-    for (;;) {
-      activity.heartbeat();
-      const work = await workInHand(db, ownerId, askedSince, gotOnAt);
-      const hasGotOn = gotOn(before, work);
-      const unattempted = hasGotOn ? work.unattempted : work.unattemptedOfMoment;
-      const undone = work.undone > 0 || unattempted > 0;
-      if (!undone && work.asked === 0) return false;
-      if (hasGotOn) gotOnAt = work.at;
-      if (hasGotOn || work.unattemptedOfMoment < unattemptedBefore) progressAt = Date.now();
-      before = work;
-      unattemptedBefore = unattempted;
-      const quietMs = Date.now() - progressAt;
-      if (quietMs >= (undone ? STUCK_MS : clockWaitMs)) return undone;
-      if (undone && quietMs >= SIGNAL_AGAIN_MS && Date.now() - signalledAt >= SIGNAL_AGAIN_MS) {
-        await signalDue(db, ownerId, work.now);
-        if (quietMs >= MISSED_AFTER_MS) await startMissing(ownerId);
-        signalledAt = Date.now();
-      }
-      const waitedMs = Date.now() - startedAt;
-      await activity.sleep(Math.min(POLL_MAX_MS, Math.max(POLL_MS, waitedMs * POLL_SHARE)));
+export function createSandboxClockActivities(moving: Moving): SandboxClockActivities {
+  return { moveClock: (ownerId) => moveClock(moving, ownerId) };
+}
+
+async function moveClock(moving: Moving, ownerId: string): Promise<ClockPosition> {
+  const { db, clockWaitS } = moving;
+  const startedAt = Date.now();
+  const { now, realNow, target } = await readClock(db, ownerId);
+  if (target === null) return { now: now.toISOString(), target: null };
+  // First the work that is due already, or was asked for a moment ago: the next stop may be the
+  // end of its window. This is also where a worker takes up a dead worker's move.
+  await signalDue(db, ownerId, now);
+  let askedSince = new Date(realNow.getTime() - clockWaitS * 1000);
+  let isStuck = await restOrStick(moving, ownerId, askedSince);
+  let stop = now;
+  do {
+    const position = await readClock(db, ownerId);
+    const moment = await nextMoment(db, ownerId, isStuck ? position.now : '-infinity');
+    // A bank may have answered just after the wait: work that its answer makes due comes before
+    // time goes on.
+    if (moment === null || moment > position.now) {
+      stop = moment !== null && moment < target ? moment : target;
+      askedSince = position.realNow;
+      await moveTo(db, ownerId, stop);
+      await signalDue(db, ownerId, stop);
     }
+    isStuck = await restOrStick(moving, ownerId, askedSince);
+  } while (stop < target && Date.now() - startedAt < MOVES_FOR_MS);
+  if (stop < target) return { now: stop.toISOString(), target: target.toISOString() };
+
+  await db.transaction(async (trx) => {
+    await endAdvance(trx, ownerId, target);
+    await signalDue(trx, ownerId, 'infinity');
+  });
+  return { now: stop.toISOString(), target: null };
+}
+
+/**
+ * Waits until due work is done and announced, and banks' answers since are in, or overdue. A bank
+ * hears of its merchants' charges all the time. So only webhooks written by the latest progress
+ * are awaited, and no later ones.
+ *
+ * @param askedSince real time
+ * @returns whether some work is undone, and was given up
+ */
+async function restOrStick(moving: Moving, ownerId: string, askedSince: Date): Promise<boolean> {
+  const { db, clockWaitS } = moving;
+  const activity = Context.current();
+  const startedAt = Date.now();
+  let before: WorkInHand | undefined;
+  let unattemptedBefore = 0;
+  let progressAt = startedAt;
+  let signalledAt = startedAt;
+  let gotOnAt = 'infinity';
+  for (;;) {
+    activity.heartbeat();
+    const work = await workInHand(db, ownerId, askedSince, gotOnAt);
+    const hasGotOn = gotOn(before, work);
+    const unattempted = hasGotOn ? work.unattempted : work.unattemptedOfMoment;
+    const undone = work.undone > 0 || unattempted > 0;
+    if (!undone && work.asked === 0) return false;
+    if (hasGotOn) gotOnAt = work.at;
+    if (hasGotOn || work.unattemptedOfMoment < unattemptedBefore) progressAt = Date.now();
+    before = work;
+    unattemptedBefore = unattempted;
+    const quietMs = Date.now() - progressAt;
+    if (quietMs >= (undone ? STUCK_MS : clockWaitS * 1000)) return undone;
+    if (undone && quietMs >= SIGNAL_AGAIN_MS && Date.now() - signalledAt >= SIGNAL_AGAIN_MS) {
+      await signalDue(db, ownerId, work.now);
+      if (quietMs >= MISSED_AFTER_MS) await startMissing(moving, ownerId);
+      signalledAt = Date.now();
+    }
+    const waitedMs = Date.now() - startedAt;
+    await activity.sleep(Math.min(POLL_MAX_MS, Math.max(POLL_MS, waitedMs * POLL_SHARE)));
   }
+}
 
-  /** Due work without its workflow is never done, and time would stand still. */
-  async function startMissing(ownerId: string): Promise<void> {
-    const missing = await withoutWorkflow(client, await overdueWork(db, 0, MISSED_MAX, ownerId), 0);
-    if (missing.length === 0) return;
-    await restartWork(db, missing);
-    const workflowIds = missing.map(({ workflowId }) => workflowId);
-    log.warn({ ownerId, workflowIds }, 'due, but without a workflow: started again');
-  }
-
-  return {
-    async moveClock(ownerId) {
-      const startedAt = Date.now();
-      const { now, realNow, target } = await readClock(db, ownerId);
-      if (target === null) return { now: now.toISOString(), target: null };
-      // First the work that is due already, or was asked for a moment ago: the next stop may be the
-      // end of its window. This is also where a worker takes up a dead worker's move.
-      await signalDue(db, ownerId, now);
-      let askedSince = new Date(realNow.getTime() - clockWaitMs);
-      let isStuck = await restOrStick(ownerId, askedSince);
-      let stop = now;
-      do {
-        const position = await readClock(db, ownerId);
-        const moment = await nextMoment(db, ownerId, isStuck ? position.now : '-infinity');
-        // A bank may have answered just after the wait: work that its answer makes due comes before
-        // time goes on.
-        if (moment === null || moment > position.now) {
-          stop = moment !== null && moment < target ? moment : target;
-          askedSince = position.realNow;
-          await moveTo(db, ownerId, stop);
-          await signalDue(db, ownerId, stop);
-        }
-        isStuck = await restOrStick(ownerId, askedSince);
-      } while (stop < target && Date.now() - startedAt < MOVES_FOR_MS);
-      if (stop < target) return { now: stop.toISOString(), target: target.toISOString() };
-
-      await db.transaction(async (trx) => {
-        await endAdvance(trx, ownerId, target);
-        await signalDue(trx, ownerId, 'infinity');
-      });
-      return { now: stop.toISOString(), target: null };
-    },
-  };
+/** Due work without its workflow is never done, and time would stand still. */
+async function startMissing({ db, client, log }: Moving, ownerId: string): Promise<void> {
+  const missing = await withoutWorkflow(client, await overdueWork(db, 0, MISSED_MAX, ownerId), 0);
+  if (missing.length === 0) return;
+  await restartWork(db, missing);
+  const workflowIds = missing.map(({ workflowId }) => workflowId);
+  log.warn({ ownerId, workflowIds }, 'due, but without a workflow: started again');
 }
 
 function gotOn(before: WorkInHand | undefined, { undone, asked, lastAsked }: WorkInHand): boolean {

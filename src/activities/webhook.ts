@@ -113,22 +113,50 @@ const IN_HAND_POLL_MS = 50;
 /** First attempts of a workflow at once: 100 healthy receivers take a fraction of a second. */
 const AT_ONCE = 10;
 
-export function createWebhookActivities({
-  db,
-  config,
-  connector,
-  log,
-  measure,
-  trace = (_delivery, sendWith) => sendWith({}),
-}: {
+interface Sending {
   db: Database;
   config: Pick<Config, 'WEBHOOK_RETRY_S' | 'WEBHOOK_TIMEOUT_S'>;
   connector: WebhookConnector;
   log: Pick<Logger, 'info' | 'warn'>;
   measure: (attempt: MeasuredAttempt) => void;
   trace?: TraceAttempt | undefined;
-}): WebhookActivities {
+}
+
+/** Sends a delivery, if there is a place for it and its attempt can be begun. */
+function createSend(
+  { db, connector, trace = (_delivery, sendWith) => sendWith({}) }: Sending,
+  limiter: ReturnType<typeof createWebhookLimiter>,
+) {
+  return async (
+    delivery: DeliveryToAttempt & { prompt?: boolean },
+    kind: AttemptKind,
+    options: { timeoutMs: number; begin?: () => Promise<boolean> },
+  ): Promise<SendOutcome | Unmade> => {
+    if (delivery.url === null) {
+      return { durationMs: 0, reached: 'no', httpStatus: null, error: 'no URL is set', responseHead: null };
+    }
+    const { url } = delivery;
+    const place = limiter.enter(kind, { ...delivery, url });
+    if (!place) return 'no place';
+    try {
+      const opened = openDelivery(db.keyring, delivery);
+      const sentAtS = Math.floor(Date.now() / 1000);
+      const headers = webhookHeaders('Assent/1', delivery.webhookType, delivery.id, sentAtS, opened);
+      const outcome = await trace(delivery, (traced) =>
+        connector.send(url, { ...headers, ...traced }, opened.body, options),
+      );
+      return outcome ?? 'not begun';
+    } finally {
+      place.leave();
+    }
+  };
+}
+
+/** Makes attempts, and records what came of them. */
+function createAttempts(sending: Sending) {
+  const { db, config, log, measure } = sending;
   const limiter = createWebhookLimiter(() => performance.now());
+  const send = createSend(sending, limiter);
   const timeoutMs = config.WEBHOOK_TIMEOUT_S * 1000;
   const firstAttemptMs = Math.min(FIRST_ATTEMPT_MS, timeoutMs);
   const maxAttempts = config.WEBHOOK_RETRY_S.length + 1;
@@ -192,30 +220,15 @@ export function createWebhookActivities({
     await db.transaction((trx) => settleCredits(trx, [id]));
   }
 
-  async function send(
-    delivery: DeliveryToAttempt & { prompt?: boolean },
-    kind: AttemptKind,
-    options: { timeoutMs: number; begin?: () => Promise<boolean> },
-  ): Promise<SendOutcome | Unmade> {
-    if (delivery.url === null) {
-      return { durationMs: 0, reached: 'no', httpStatus: null, error: 'no URL is set', responseHead: null };
-    }
-    const { url } = delivery;
-    const place = limiter.enter(kind, { ...delivery, url });
-    if (!place) return 'no place';
-    try {
-      const opened = openDelivery(db.keyring, delivery);
-      const sentAtS = Math.floor(Date.now() / 1000);
-      const headers = webhookHeaders('Assent/1', delivery.webhookType, delivery.id, sentAtS, opened);
-      const outcome = await trace(delivery, (traced) =>
-        connector.send(url, { ...headers, ...traced }, opened.body, options),
-      );
-      return outcome ?? 'not begun';
-    } finally {
-      place.leave();
-    }
-  }
+  return { attempt, settleIfCredit, limiter, timeoutMs, firstAttemptMs, maxAttempts };
+}
 
+type Attempts = ReturnType<typeof createAttempts>;
+
+function createFirstAttempts(
+  { db, log }: Sending,
+  { attempt, firstAttemptMs }: Attempts,
+): DeliverFirstAttempts {
   async function firstAttempt(delivery: Unattempted): Promise<Attempted | 'unsent' | 'in doubt'> {
     try {
       const state = await attempt(delivery, 'first', firstAttemptMs);
@@ -227,10 +240,7 @@ export function createWebhookActivities({
     }
   }
 
-  async function deliverFirstAttempts(
-    workflowId: string,
-    types: readonly WebhookType[],
-  ): Promise<FirstAttempts> {
+  return async (workflowId, types) => {
     const startedAt = performance.now();
     const late = () => performance.now() - startedAt >= FIRST_ATTEMPTS_MS;
     const leaseMs = FIRST_ATTEMPTS_MS + firstAttemptMs + RECORD_MS;
@@ -274,8 +284,14 @@ export function createWebhookActivities({
       counts.handedOver = await db.transaction((trx) => handOver(trx, left, workflowId));
     }
     return counts;
-  }
+  };
+}
 
+export function createWebhookActivities(sending: Sending): WebhookActivities {
+  const { db } = sending;
+  const made = createAttempts(sending);
+  const { attempt, settleIfCredit, limiter, timeoutMs, firstAttemptMs, maxAttempts } = made;
+  const deliverFirstAttempts = createFirstAttempts(sending, made);
   return {
     deliverFirstAttempts,
     askBank: deliverFirstAttempts,

@@ -1,28 +1,17 @@
 import type { Server, ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
-import { readConfig, requireServers, type Config } from '../settings/config';
-import type { Database } from '../database/pool/connection';
-import { deleteCounted } from '../database/bank-file/open-differences';
-import { deleteAbandonedPages } from '../database/bank-file/receive-bank-file';
-import { deleteAbandoned } from '../database/customer/migrate-customers';
-import { forgetPrompts } from '../database/customer/limit-prompts';
-import { expireKeys } from '../database/call/idempotency';
+import { readConfig, requireServers } from '../settings/config';
 import { readKeyring } from '../database/keyring/keyring';
-import { foldBalances } from '../database/ledger/fold-balances';
-import { deleteFullBuckets } from '../database/call/rate-limit';
-import { forgetRetiredSecrets } from '../database/webhook/change-endpoint';
-import { forgetDeliveries } from '../database/webhook/delete-old-deliveries';
 import { listening } from '../process/listen';
 import { createLogger } from '../process/log';
 import { fitFor, openOwnDatabase } from '../process/open-database';
 import { createMetrics, inTime, measureDependencies, measurePool, serveMetrics } from '../process/metrics';
 import { measureService, measureTaskQueues } from '../process/service-metrics';
 import { lazyClient } from '../temporal/connection';
-import { databaseProblems, ringProblems, serviceProblems, workflowProblems } from '../temporal/readiness';
+import { dependenciesOf, serviceProblems } from '../temporal/readiness';
 import { taskQueues } from '../temporal/task-queues';
 import { OperatorError } from '../domain/failures';
 import { POSTGRES_AWAY } from '../domain/words/service-words';
-import { forgetEndedSessions } from '../database/entity/console-session';
 import { openTracing } from '../process/tracing';
 import { hearUncaught } from '../process/uncaught';
 import { createApp } from './create-app';
@@ -33,7 +22,6 @@ import { createTokenBuckets } from './http/rate-limit';
 import { measureRequests, measureUnknownIdentifiers } from './http/request-metrics';
 import { CONNECTIONS_MAX, createApiServer } from './http/server';
 import { openParties } from './pages/sandbox';
-import { sweep, type Sweeps } from './sweep';
 
 /**
  * The API process. It starts and accepts work while Temporal is away, and answers 503 while
@@ -47,7 +35,7 @@ import { sweep, type Sweeps } from './sweep';
 const ARRIVAL_MS = 1_000;
 /** Longest wait for requests in hand. With `ARRIVAL_MS`, within the 10 s that supervisors give. */
 const DRAIN_MS = 8_000;
-const SWEEP_MS = 60_000;
+
 async function main(): Promise<void> {
   const config = requireServers(readConfig(process.env));
   const log = createLogger(config, 'api');
@@ -63,11 +51,7 @@ async function main(): Promise<void> {
   const db = await openOwnDatabase(config, keyring, fitFor(config, keyring, log), ANSWER_WITHIN_MS);
   measurePool(registry, db);
   const temporal = lazyClient(config);
-  measureDependencies(registry, [
-    { names: ['postgres'], problems: () => databaseProblems(db) },
-    { names: ['keys'], problems: () => ringProblems(db, keyring) },
-    { names: ['temporal', 'worker'], problems: () => workflowProblems(db, temporal) },
-  ]);
+  measureDependencies(registry, dependenciesOf(db, temporal));
   measureService(registry, db);
   measureTaskQueues(registry, () => taskQueues(temporal));
   const sandbox = openParties(config, log);
@@ -94,11 +78,9 @@ async function main(): Promise<void> {
   await listening(server, port, 'PORT');
   log.info({ port, host: config.HOST }, 'API is ready');
   sandbox?.begin();
-  const sweeper = setInterval(() => void sweep(expired(db, config), log), SWEEP_MS);
 
   await stopped;
   log.info('API stops');
-  clearInterval(sweeper);
   sandbox?.close();
   await drained(server);
   await metrics.close();
@@ -116,27 +98,6 @@ async function drained(server: Server): Promise<void> {
   const cutOff = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
   await new Promise((resolve) => server.close(resolve));
   clearTimeout(cutOff);
-}
-
-function expired(
-  db: Database,
-  { WEBHOOK_KEPT_DAYS }: Pick<Config, 'NETWORK_TIMEZONE' | 'WEBHOOK_KEPT_DAYS'>,
-): Sweeps {
-  return {
-    'idempotency keys': () => expireKeys(db),
-    'token buckets': () => deleteFullBuckets(db),
-    prompts: () => forgetPrompts(db),
-    'batches of customers': () => deleteAbandoned(db),
-    statements: () => deleteAbandonedPages(db),
-    'counted differences': () => deleteCounted(db),
-    'console sessions': () => forgetEndedSessions(db),
-    webhooks: () => forgetDeliveries(db, WEBHOOK_KEPT_DAYS),
-    balances: () => foldBalances(db),
-    'retired secrets': async () => {
-      await forgetRetiredSecrets(db);
-      return false;
-    },
-  };
 }
 
 main().catch((error: unknown) => {

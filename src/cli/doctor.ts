@@ -233,7 +233,7 @@ async function judgeNamespace(db: Database, id: string, namespace: string): Prom
   return known === null ? 'no worker has been here yet' : 'is the one of this database';
 }
 
-/** Temporal Schedules find lost work and verify the books. An operator may pause them. */
+/** Temporal Schedules find lost work, verify the books and sweep. An operator may pause them. */
 async function judgeSchedules(client: Client): Promise<string> {
   const schedules = [];
   for (const id of SCHEDULED) {

@@ -62,129 +62,129 @@ export function fill(entity: Command): void {
     .addOption(reasonOption())
     .action(onEngine(create));
 
-  command(entity, 'list', 'all of them, oldest first').action(
-    onEngine(async (db) => {
-      const entities = await listEntities(db);
-      const head = ['entityId', 'type', 'name', 'status', 'trust', 'provider'];
-      const table = entities.map((one) => {
-        const trust = one.type === 'merchant' ? one.trustLevel : null;
-        return [one.entityId, one.type, one.name, one.status, trust, one.providerId];
-      });
-      return { json: { entities }, text: tableOf(head, table) };
-    }, requireRing),
-  );
+  command(entity, 'list', 'all of them, oldest first').action(onEngine(list, requireRing));
 
-  for (const [name, status, words] of [
-    [
-      'disable',
-      'disabled',
-      'keep it out: tokens die within a minute, webhooks wait, schedules are suspended',
-    ],
-    ['enable', 'active', 'let it in again: it gets new tokens, its webhooks are sent, schedules go on'],
-  ] as const) {
-    command(entity, name, words)
-      .argument('<entityId>')
-      .addOption(reasonOption())
-      .action(
-        changing(async (db, by, entityId) => {
-          const set = await db.transaction((trx) => changeStatus(trx, by, entityId, status));
-          if (set && status === 'disabled') await letAttemptsEnd(db, entityId);
-          return set && { json: { entityId, status }, text: `${entityId} is ${status} now` };
-        }),
-      );
-  }
+  const act = (name: string, words: string) =>
+    command(entity, name, words).argument('<entityId>').addOption(reasonOption());
+
+  act('disable', 'keep it out: tokens die within a minute, webhooks wait, schedules are suspended').action(
+    changing(setStatus('disabled')),
+  );
+  act('enable', 'let it in again: it gets new tokens, its webhooks are sent, schedules go on').action(
+    changing(setStatus('active')),
+  );
 
   command(entity, 'trust', 'set whether customers may give a merchant standing approvals')
     .argument('<merchantId>')
     .addArgument(new Argument('<level>').choices(TRUST_LEVELS))
     .addOption(reasonOption())
-    .action(
-      onEngine(async (db, _config, merchantId: string, trustLevel: TrustLevel, options: Explained) => {
-        const by = operator(options);
-        const set = await db.transaction((trx) => changeTrust(trx, by, { merchantId, trustLevel }));
-        if (!set) throw new OperatorError('there is no such merchant: see "assent entity list"');
-        return { json: { merchantId, trustLevel }, text: `${merchantId} is ${trustLevel} now` };
-      }),
-    );
+    .action(onEngine(setTrust));
 
   command(entity, 'rotate-secret', 'make a new client secret; the old one stays good for 24 h')
     .argument('<entityId>')
     .addOption(atOnceOption())
     .addOption(reasonOption())
-    .action(
-      changing(async (db, by, entityId, { now: endOld = false }: AtOnce) => {
-        const rotated = await db.transaction((trx) => rotateClientSecret(trx, by, entityId, { endOld }));
-        return rotated && shownOnce({ entityId, ...rotated });
-      }),
-    );
+    .action(changing(rotateSecret));
 
-  command(entity, 'revoke-tokens', 'end all access tokens that it has, within a minute')
-    .argument('<entityId>')
-    .addOption(reasonOption())
-    .action(
-      changing(async (db, by, entityId) => {
-        const revoked = await db.transaction((trx) => revokeTokens(trx, by, entityId));
-        return (
-          revoked && {
-            json: { entityId, tokensRevoked: true },
-            text: `The tokens of ${entityId} are refused by every process within a minute; it may get new ones`,
-          }
-        );
-      }),
-    );
+  act('revoke-tokens', 'end all access tokens that it has, within a minute').action(changing(endTokens));
 
   command(entity, 'endpoint', 'show where its webhooks go; set it, or clear it')
     .argument('<entityId>')
     .addOption(new Option('--set <url>', 'send them there').conflicts('clear'))
     .option('--clear', 'send them nowhere')
     .addOption(reasonOption())
-    .action(
-      onEngine(async (db, config, entityId: string, { set, clear, ...options }: Endpoint) => {
-        const url = clear ? null : set && webhookUrl(config, '--set', set);
-        if (url === undefined) {
-          if ((await findEntity(db, entityId)) === undefined) throw unknownEntity();
-        } else {
-          const by = operator(options);
-          if (!(await db.transaction((trx) => changeEndpoint(trx, by, entityId, url)))) throw unknownEntity();
-          await letAttemptsEnd(db, entityId);
-        }
-        const json = { entityId, url: await findWebhookUrl(db, entityId) };
-        return { json, text: json.url ?? `${entityId} takes no webhooks` };
-      }),
-    );
+    .action(onEngine(setEndpoint));
 
   command(entity, 'rotate-webhook-secret', 'make a new webhook secret; the old one signs too for 24 h')
     .argument('<entityId>')
     .addOption(atOnceOption())
     .addOption(reasonOption())
-    .action(
-      changing(async (db, by, entityId, { now = false }: AtOnce) => {
-        if ((await findEntity(db, entityId)) === undefined) return undefined;
-        const webhookSecret = newWebhookSecret();
-        const rotate = now ? replaceWebhookSecret : rotateWebhookSecret;
-        const previousSecretValidUntil = await db.transaction((trx) =>
-          rotate(trx, by, entityId, webhookSecret),
-        );
-        if (now) await letAttemptsEnd(db, entityId);
-        const { text } = shownOnce({ entityId, webhookSecret });
-        return { json: { entityId, webhookSecret, previousSecretValidUntil }, text };
-      }),
-    );
+    .action(changing(renewWebhookSecret));
 }
 
-/**
- * An action that changes an entity, by an operator who is named in its audit event.
- *
- * @param work makes nothing of an entity that there is not
- */
-const changing = (
-  work: (db: Database, by: Actor, entityId: string, options: AtOnce) => Promise<Outcome | false | undefined>,
-) =>
+async function list(db: Database): Promise<Outcome> {
+  const entities = await listEntities(db);
+  const head = ['entityId', 'type', 'name', 'status', 'trust', 'provider'];
+  const table = entities.map((one) => {
+    const trust = one.type === 'merchant' ? one.trustLevel : null;
+    return [one.entityId, one.type, one.name, one.status, trust, one.providerId];
+  });
+  return { json: { entities }, text: tableOf(head, table) };
+}
+
+/** Changes an entity; false or undefined where there is none. */
+type Change = (
+  db: Database,
+  by: Actor,
+  entityId: string,
+  options: AtOnce,
+) => Promise<Outcome | false | undefined>;
+
+/** The action of a change, by an operator who is named in its audit event. */
+const changing = (change: Change) =>
   onEngine(async (db, _config, entityId: string, options: AtOnce) => {
-    const outcome = await work(db, operator(options), entityId, options);
+    const outcome = await change(db, operator(options), entityId, options);
     if (!outcome) throw unknownEntity();
     return outcome;
   });
+
+const setStatus =
+  (status: 'disabled' | 'active'): Change =>
+  async (db, by, entityId) => {
+    const set = await db.transaction((trx) => changeStatus(trx, by, entityId, status));
+    if (set && status === 'disabled') await letAttemptsEnd(db, entityId);
+    return set && { json: { entityId, status }, text: `${entityId} is ${status} now` };
+  };
+
+async function setTrust(
+  db: Database,
+  _config: Config,
+  ...[merchantId, trustLevel, options]: [string, TrustLevel, Explained]
+): Promise<Outcome> {
+  const by = operator(options);
+  const set = await db.transaction((trx) => changeTrust(trx, by, { merchantId, trustLevel }));
+  if (!set) throw new OperatorError('there is no such merchant: see "assent entity list"');
+  return { json: { merchantId, trustLevel }, text: `${merchantId} is ${trustLevel} now` };
+}
+
+const rotateSecret: Change = async (db, by, entityId, { now: endOld = false }) => {
+  const rotated = await db.transaction((trx) => rotateClientSecret(trx, by, entityId, { endOld }));
+  return rotated && shownOnce({ entityId, ...rotated });
+};
+
+const endTokens: Change = async (db, by, entityId) => {
+  const revoked = await db.transaction((trx) => revokeTokens(trx, by, entityId));
+  const text = `The tokens of ${entityId} are refused by every process within a minute; it may get new ones`;
+  return revoked && { json: { entityId, tokensRevoked: true }, text };
+};
+
+async function setEndpoint(
+  db: Database,
+  config: Config,
+  entityId: string,
+  { set, clear, ...options }: Endpoint,
+): Promise<Outcome> {
+  const url = clear ? null : set && webhookUrl(config, '--set', set);
+  if (url === undefined) {
+    if ((await findEntity(db, entityId)) === undefined) throw unknownEntity();
+  } else {
+    const by = operator(options);
+    if (!(await db.transaction((trx) => changeEndpoint(trx, by, entityId, url)))) throw unknownEntity();
+    await letAttemptsEnd(db, entityId);
+  }
+  const json = { entityId, url: await findWebhookUrl(db, entityId) };
+  return { json, text: json.url ?? `${entityId} takes no webhooks` };
+}
+
+const renewWebhookSecret: Change = async (db, by, entityId, { now = false }) => {
+  if ((await findEntity(db, entityId)) === undefined) return undefined;
+  const webhookSecret = newWebhookSecret();
+  const rotate = now ? replaceWebhookSecret : rotateWebhookSecret;
+  const previousSecretValidUntil = await db.transaction((trx) => rotate(trx, by, entityId, webhookSecret));
+  if (now) await letAttemptsEnd(db, entityId);
+  const { text } = shownOnce({ entityId, webhookSecret });
+  return { json: { entityId, webhookSecret, previousSecretValidUntil }, text };
+};
 
 async function create(db: Database, config: Config, options: NewEntity): Promise<Outcome> {
   const { reason: _, provider: providerId, webhookUrl: url, ...wanted } = options;

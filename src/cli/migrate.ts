@@ -17,7 +17,6 @@ import { progress } from './output';
 const NAMESPACE_WITHIN_MS = 15_000;
 /** Longest that `--wait` waits: a migration of a large table takes minutes. */
 const MIGRATED_WITHIN_MS = 600_000;
-const LOOK_AGAIN_MS = 1_000;
 
 export function fill(command: Command): void {
   takingJson(command)
@@ -81,5 +80,5 @@ export async function schemaMigrated(url: string, withinMs = MIGRATED_WITHIN_MS)
         `it lacks ${counted(missing.length, 'migrations')}, ${missing[0]} first: run "assent migrate"`,
       );
   };
-  await poll('The schema', withinMs, new AbortController().signal, attempt, LOOK_AGAIN_MS);
+  await poll('The schema', withinMs, new AbortController().signal, attempt);
 }

@@ -156,7 +156,7 @@ async function scan(db: Database, client: Client, fix: boolean): Promise<Scan> {
   list(result.found, 'overdue', overdue);
   const known = new Set(overdue.map(({ workflowId }) => workflowId));
   for (const kind of WORK_KINDS) {
-    for await (const page of missingWork(db, client, kind, '', 0)) {
+    for await (const page of missingWork(db, client, kind, { after: '', afterS: 0 })) {
       const missing = page.missing.filter(({ workflowId }) => !known.has(workflowId));
       result.checked += page.checked;
       result.withoutWorkflow += missing.length;

@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { OperatorError } from '../domain/failures';
 
 const PAUSE_MS = 100;
+/** A longer wait than a minute looks less often. */
+const LOOKS_MAX = 600;
 
 /**
  * Repeats `attempt` until it succeeds.
@@ -15,7 +17,6 @@ export async function poll<Found>(
   withinMs: number,
   signal: AbortSignal,
   attempt: () => Promise<Found>,
-  pauseMs = PAUSE_MS,
 ): Promise<Found> {
   const deadline = performance.now() + withinMs;
   for (;;) {
@@ -29,6 +30,6 @@ export async function poll<Found>(
         throw new OperatorError(`${what} is not ready after ${withinMs / 1000} s: ${why}`, { cause });
       }
     }
-    await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+    await sleep(Math.max(PAUSE_MS, withinMs / LOOKS_MAX), undefined, { signal }).catch(() => undefined);
   }
 }

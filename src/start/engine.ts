@@ -207,7 +207,7 @@ async function bootDatabase({ config, folder, ports, say, signal, supervisor }: 
 async function startTemporal({ config, environment, folder, ports, say, supervisor }: Boot): Promise<string> {
   const command = await findTemporal({ cliPath: config.TEMPORAL_CLI_PATH, say });
   say('Starting Temporal …');
-  supervisor.start(temporalServer(command, environment, folder, ports, config.TEMPORAL_NAMESPACE));
+  supervisor.start(temporalServer({ command, environment }, folder, ports, config.TEMPORAL_NAMESPACE));
   return `127.0.0.1:${ports.temporal}`;
 }
 

@@ -4,8 +4,7 @@ import type { Program } from './supervisor';
 
 /** The development server, with its data in one SQLite file. */
 export function temporalServer(
-  command: string,
-  environment: NodeJS.ProcessEnv,
+  { command, environment }: Pick<Program, 'command' | 'environment'>,
   folder: string,
   ports: Pick<EnginePorts, 'temporal' | 'temporalUi'>,
   namespace: string,

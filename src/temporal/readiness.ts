@@ -66,13 +66,22 @@ export async function temporalProblems(client: Client): Promise<Problem[]> {
  * Problems that stop workflows: Temporal is away, or no living worker reaches it. While Postgres is
  * away the workers are unknown, and `databaseProblems` reports Postgres.
  */
-export async function workflowProblems(db: Database, client: Client): Promise<Problem[]> {
+async function workflowProblems(db: Database, client: Client): Promise<Problem[]> {
   const [temporal, restart, worker] = await Promise.all([
     temporalProblems(client),
     restartProblems(db).catch(() => []),
     workerProblems(db).catch(() => []),
   ]);
   return temporal.length > 0 ? temporal : [...restart, ...worker];
+}
+
+/** What a process needs, each behind the one before it, with the problems of each. */
+export function dependenciesOf(db: Database, client: Client) {
+  return [
+    { names: ['postgres'], problems: () => databaseProblems(db) },
+    { names: ['keys'], problems: () => ringProblems(db, db.keyring) },
+    { names: ['temporal', 'worker'], problems: () => workflowProblems(db, client) },
+  ];
 }
 
 export async function serviceProblems(db: Database, client: Client): Promise<Problem[]> {

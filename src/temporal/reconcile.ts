@@ -32,8 +32,7 @@ export async function* missingWork(
   db: Executor,
   client: Client,
   kind: WorkKind,
-  after: string,
-  afterS: number,
+  { after, afterS }: { after: string; afterS: number },
 ): AsyncGenerator<{ checked: number; missing: Work[]; next: string }, void, undefined> {
   let next = after;
   do {

@@ -71,114 +71,22 @@ export type TraceStart = (
   carry: () => Promise<void>,
 ) => Promise<void>;
 
-/**
- * @param db by `openOutbox`
- * @param client on the connection of this process's worker
- * @param trace left out where nothing is traced
- */
-export function createRelay(
-  db: Database,
-  client: Client,
-  log: Logger,
-  trace: TraceStart = (_id, _start, now) => now(),
-): Relay {
-  const lanes = [laneOf('call'), laneOf('later')];
+interface Relaying {
+  /** By `openOutbox`. */
+  db: Database;
+  /** On the connection of this process's worker. */
+  client: Client;
+  log: Logger;
+  /** Left out where nothing is traced. */
+  trace?: TraceStart | undefined;
+}
+
+export function createRelay(relaying: Relaying): Relay {
+  const lanes = [createLane(relaying, 'call'), createLane(relaying, 'later')];
   let timer: NodeJS.Timeout | undefined;
   const kick = atMostEvery(LOOK_EVERY_MS, () => {
     for (const lane of lanes) lane.kick();
   });
-
-  function laneOf(rank: OutboxRank) {
-    let polling: Promise<void> | undefined;
-    let again = false;
-    let quietUntil = 0;
-    let stopped = false;
-    let size = BATCHES[rank];
-    let after = '';
-
-    async function poll(): Promise<void> {
-      try {
-        while (again && performance.now() >= quietUntil) {
-          again = false;
-          if (await carryBatch()) again = !stopped;
-        }
-      } catch (error) {
-        beQuiet();
-        log.warn({ err: error }, 'the outbox cannot be read');
-      } finally {
-        polling = undefined;
-      }
-    }
-
-    /** @returns whether more rows may wait */
-    async function carryBatch(): Promise<boolean> {
-      const batch = await leaseOutboxRows(db, rank, size, LEASE_S, after);
-      ({ after } = batch);
-      if (batch.leased.length === 0) return batch.more;
-      const failed = await carryAll(batch.leased);
-      const carried = batch.leased.filter((row) => !failed.has(row));
-      await endLease(db, carried, [...failed.keys()], PAUSE_S);
-      const silent = sayWhy([...failed.values()]);
-      if (silent) beQuiet();
-      // A slow Temporal gets through smaller batches.
-      size = silent ? Math.max(1, Math.floor(size / 2)) : Math.min(BATCHES[rank], size * 2);
-      return batch.more;
-    }
-
-    function beQuiet(): void {
-      quietUntil = performance.now() + PAUSE_S * 1000;
-    }
-
-    return {
-      kick(): void {
-        if (stopped || performance.now() < quietUntil) return;
-        again = true;
-        polling ??= poll();
-      },
-      async stop(): Promise<void> {
-        stopped = true;
-        again = false;
-        await polling;
-      },
-    };
-  }
-
-  /** @returns the rows that Temporal did not take, with their errors */
-  async function carryAll(messages: OutboxRow[]): Promise<Map<OutboxRow, unknown>> {
-    // One signal does for ten: the workflow reads the database, which holds all the news.
-    const signals = new Map<string, Promise<void>>();
-    const carryOnce = (message: OutboxRow): Promise<void> => {
-      if (message.start) {
-        return trace(message.workflowId, message.start, () => carry(client, message));
-      }
-      const carried = signals.get(message.workflowId) ?? carry(client, message);
-      signals.set(message.workflowId, carried);
-      return carried;
-    };
-    const failed = new Map<OutboxRow, unknown>();
-    const carried = messages.map((one) => carryOnce(one).catch((error: unknown) => failed.set(one, error)));
-    await Promise.all(carried);
-    return failed;
-  }
-
-  /**
-   * Logs silence and refusals in a line each, as they need different remedies.
-   *
-   * @returns whether Temporal was silent
-   */
-  function sayWhy(failures: unknown[]): boolean {
-    const unanswered = failures.filter(isUnanswered);
-    const refused = failures.filter((failure) => !isUnanswered(failure));
-    if (unanswered.length > 0) {
-      const count = unanswered.length;
-      log.warn({ err: unanswered[0], count }, 'Temporal does not answer: messages wait in the outbox');
-    }
-    if (refused.length > 0) {
-      log.warn({ err: refused[0], count: refused.length }, 'Temporal refused a message');
-    }
-    return unanswered.length > 0;
-  }
-
   return {
     kick,
     start() {
@@ -189,6 +97,102 @@ export function createRelay(
       await Promise.all(lanes.map((lane) => lane.stop()));
     },
   };
+}
+
+/** Carries the rows of a rank, a batch after the other. */
+function createLane(relaying: Relaying, rank: OutboxRank) {
+  const { db, log } = relaying;
+  let polling: Promise<void> | undefined;
+  let again = false;
+  let quietUntil = 0;
+  let stopped = false;
+  let size = BATCHES[rank];
+  let after = '';
+
+  async function poll(): Promise<void> {
+    try {
+      while (again && performance.now() >= quietUntil) {
+        again = false;
+        if (await carryBatch()) again = !stopped;
+      }
+    } catch (error) {
+      beQuiet();
+      log.warn({ err: error }, 'the outbox cannot be read');
+    } finally {
+      polling = undefined;
+    }
+  }
+
+  /** @returns whether more rows may wait */
+  async function carryBatch(): Promise<boolean> {
+    const batch = await leaseOutboxRows(db, rank, size, LEASE_S, after);
+    ({ after } = batch);
+    if (batch.leased.length === 0) return batch.more;
+    const failed = await carryAll(relaying, batch.leased);
+    const carried = batch.leased.filter((row) => !failed.has(row));
+    await endLease(db, carried, [...failed.keys()], PAUSE_S);
+    const silent = sayWhy(log, [...failed.values()]);
+    if (silent) beQuiet();
+    // A slow Temporal gets through smaller batches.
+    size = silent ? Math.max(1, Math.floor(size / 2)) : Math.min(BATCHES[rank], size * 2);
+    return batch.more;
+  }
+
+  function beQuiet(): void {
+    quietUntil = performance.now() + PAUSE_S * 1000;
+  }
+
+  return {
+    kick(): void {
+      if (stopped || performance.now() < quietUntil) return;
+      again = true;
+      polling ??= poll();
+    },
+    async stop(): Promise<void> {
+      stopped = true;
+      again = false;
+      await polling;
+    },
+  };
+}
+
+/** @returns the rows that Temporal did not take, with their errors */
+async function carryAll(
+  { client, trace = (_id, _start, now) => now() }: Relaying,
+  messages: OutboxRow[],
+): Promise<Map<OutboxRow, unknown>> {
+  // One signal does for ten: the workflow reads the database, which holds all the news.
+  const signals = new Map<string, Promise<void>>();
+  const carryOnce = (message: OutboxRow): Promise<void> => {
+    if (message.start) {
+      return trace(message.workflowId, message.start, () => carry(client, message));
+    }
+    const carried = signals.get(message.workflowId) ?? carry(client, message);
+    signals.set(message.workflowId, carried);
+    return carried;
+  };
+  const failed = new Map<OutboxRow, unknown>();
+  const carried = messages.map((one) => carryOnce(one).catch((error: unknown) => failed.set(one, error)));
+  await Promise.all(carried);
+  return failed;
+}
+
+/**
+ * Logs silence and refusals in a line each, as they need different remedies.
+ *
+ * @returns whether Temporal was silent
+ */
+function sayWhy(log: Logger, failures: unknown[]): boolean {
+  const unanswered = failures.filter(isUnanswered);
+  const refused = failures.filter((failure) => !isUnanswered(failure));
+  if (unanswered.length > 0) {
+    const count = unanswered.length;
+    log.warn({ err: unanswered[0], count }, 'Temporal does not answer: messages wait in the outbox');
+  }
+  if (refused.length > 0) {
+    log.warn({ err: refused[0], count: refused.length }, 'Temporal refused a message');
+  }
+  return unanswered.length > 0;
 }
 
 /** gRPC statuses. */

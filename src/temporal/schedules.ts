@@ -7,12 +7,9 @@ import {
   type ScheduleOptionsStartWorkflowAction,
   type Workflow,
 } from '@temporalio/client';
+import type { Duration } from '@temporalio/common';
 import { OperatorError } from '../domain/failures';
-import { TASK_QUEUE, WORKFLOW_TYPE } from '../domain/workflow/messages';
-
-/** Each Schedule starts the workflow of its name. */
-export const SCHEDULED = [WORKFLOW_TYPE.reconcile, WORKFLOW_TYPE.chain, WORKFLOW_TYPE.verify] as const;
-type Scheduled = (typeof SCHEDULED)[number];
+import { TASK_QUEUE, type WORKFLOW_TYPE } from '../domain/workflow/messages';
 
 /** The memo with the database that owns the namespace. */
 const OWNER = 'installation';
@@ -21,11 +18,13 @@ const ANSWER_WITHIN_MS = 15_000;
 
 type Runs = Omit<ScheduleOptions<ScheduleOptionsStartWorkflowAction<Workflow>>, 'scheduleId'>;
 
-/** The timeout ends a run that no worker takes up, since an open run blocks all later runs. */
-const RUNS: Record<
-  Scheduled,
-  Pick<Runs, 'spec'> & { summary: string; timeout: '2h' | '20h'; catchUp: '1m' | '23h' }
-> = {
+type Run = Pick<Runs, 'spec'> & { summary: string; timeout: Duration; catchUp: Duration };
+
+/**
+ * Each Schedule starts the workflow of its name. The timeout ends a run that no worker takes up,
+ * since an open run blocks all later runs.
+ */
+const RUNS = {
   reconcile: {
     spec: { intervals: [{ every: '1m' }] },
     summary: 'Starts again what is overdue or has lost its workflow',
@@ -45,7 +44,16 @@ const RUNS: Record<
     timeout: '20h',
     catchUp: '23h',
   },
-};
+  sweep: {
+    spec: { intervals: [{ every: '1m' }] },
+    summary: 'Deletes what has expired, and folds balances',
+    timeout: '2h',
+    catchUp: '1m',
+  },
+} satisfies Partial<Record<keyof typeof WORKFLOW_TYPE, Run>>;
+
+type Scheduled = keyof typeof RUNS;
+export const SCHEDULED = Object.keys(RUNS) as Scheduled[];
 
 function runsOf(workflowType: Scheduled, memo?: Record<string, unknown>): Runs {
   const { spec, summary, timeout, catchUp } = RUNS[workflowType];

@@ -27,19 +27,21 @@ const ATTEND_AGAIN_MS = 60_000;
 /** All but `verify`, which is late only after two days, run at least every five minutes. */
 const FIRST_RUNS_WITHIN_S = 360;
 
-/**
- * @param attended the namespace at the start
- * @param attend called for a namespace that is new to this process, until it succeeds, and again
- *   while `reconcile` does not run
- */
-export function startHeartbeat(
-  db: Database,
-  client: Client,
-  workers: Pick<Worker, 'getStatus'>[],
-  log: Pick<Logger, 'info' | 'warn'>,
-  attended: string,
-  attend: (namespaceId: string) => Promise<void>,
-) {
+interface Beating {
+  db: Database;
+  client: Client;
+  workers: Pick<Worker, 'getStatus'>[];
+  log: Pick<Logger, 'info' | 'warn'>;
+  /** The namespace at the start. */
+  attended: string;
+  /**
+   * Called for a namespace that is new to this process, until it succeeds, and again while
+   * `reconcile` does not run.
+   */
+  attend: (namespaceId: string) => Promise<void>;
+}
+
+export function startHeartbeat({ db, client, workers, log, attended, attend }: Beating) {
   const workerId = `${process.pid}@${hostname()}-${randomBytes(3).toString('hex')}`;
   const stopped = new AbortController();
 

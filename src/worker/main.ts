@@ -1,23 +1,9 @@
 import { Client } from '@temporalio/client';
-import { NativeConnection, Worker } from '@temporalio/worker';
+import { NativeConnection, type Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
-import { createAnswerPatience } from '../activities/answer-patience';
-import { createBankStatementActivities } from '../activities/bank-statement';
-import { createBillingRequestActivities } from '../activities/billing-request';
-import { createBooksActivities } from '../activities/books';
-import { createCustomerMigrationActivities } from '../activities/customer-migration';
-import { createIntentActivities } from '../activities/intent';
-import { createReconcileActivities } from '../activities/reconcile';
-import { createRecurringActivities } from '../activities/recurring';
-import { createRefundActivities } from '../activities/refund';
-import { createSandboxClockActivities } from '../activities/sandbox-clock';
-import { createWebhookActivities } from '../activities/webhook';
-import { createWebhookConnector } from '../activities/webhook-connector';
-import { readConfig, recurringRules, requireServers } from '../settings/config';
-import { endedOf } from '../database/billing-request/read-billing-request';
+import { readConfig, requireServers } from '../settings/config';
 import { readKeyring } from '../database/keyring/keyring';
 import { openOutbox } from '../database/outbox';
-import { WHOLE_MAX } from '../database/verify/nightly-result';
 import { withDeadline } from '../process/deadline';
 import { holidaysRunningOut } from '../domain/business-day';
 import { OperatorError } from '../domain/failures';
@@ -26,27 +12,17 @@ import { fitFor, openOwnDatabase } from '../process/open-database';
 import { createMetrics, measureDependencies, measurePool, serveMetrics } from '../process/metrics';
 import { connectionOptions } from '../temporal/connection';
 import { temporalFault } from '../temporal/fault';
-import { databaseProblems, ringProblems, workflowProblems } from '../temporal/readiness';
+import { dependenciesOf } from '../temporal/readiness';
 import { measureService, measureTaskQueues } from '../process/service-metrics';
 import { createRelay } from '../temporal/relay';
 import { taskQueues } from '../temporal/task-queues';
 import { openTracing } from '../process/tracing';
 import { hearUncaught } from '../process/uncaught';
-import {
-  BANK_STATEMENT_TASK_QUEUE,
-  CUSTOMER_MIGRATION_TASK_QUEUE,
-  RECURRING_TASK_QUEUE,
-  TASK_QUEUE,
-  WEBHOOK_TASK_QUEUE,
-} from '../domain/workflow/messages';
-import { beating } from './activity-heartbeat';
 import { bundledWorkflows } from './bundle';
-import { BANK_STATEMENTS, BILLING, CUSTOMER_MIGRATIONS, SCHEDULES, WEBHOOKS } from './capacity';
-import { effectFailures } from './effect-failure';
+import { createEffects } from './effects';
 import { startHeartbeat } from './heartbeat';
-import { measureReconcile, measureWebhooks } from './metrics';
 import { attendFirst, attendNamespace } from './namespace';
-import { runTogether, stopAll } from './run';
+import { createWorkers, runTogether, stopAll } from './run';
 import { installRuntime } from './runtime';
 import { traceWorker } from './tracing';
 
@@ -58,20 +34,11 @@ import { traceWorker } from './tracing';
 /** Longest wait for Temporal at the start. The supervisor then decides whether to try again. */
 const CONNECT_TIMEOUT_MS = 5_000;
 
-/**
- * Longest wait at a stop for the work in hand. An effect that takes longer is cut off and runs
- * again in the next worker, which is safe for all effects.
- */
-const SHUTDOWN_GRACE = '5s';
-const SHUTDOWN_FORCE = '7s';
-
 async function main(): Promise<void> {
   const config = requireServers(readConfig(process.env));
   const log = createLogger(config, 'worker');
   log.info({ mode: config.ASSENT_MODE }, 'worker starts');
-  const runningOut = holidaysRunningOut(new Date());
-  if (runningOut.length > 0)
-    log.warn({ countries: runningOut }, 'public holidays are known for less than a year ahead');
+  warnOfHolidays(log);
   const sdkMetrics = await installRuntime(log, config.METRICS_PORT > 0);
   const registry = createMetrics();
   // Filled once they are made: until then there is nothing to drain.
@@ -104,90 +71,35 @@ async function main(): Promise<void> {
   measurePool(registry, db);
   measureService(registry, db);
   measureTaskQueues(registry, () => taskQueues(client));
-  measureDependencies(registry, [
-    { names: ['postgres'], problems: () => databaseProblems(db) },
-    { names: ['keys'], problems: () => ringProblems(db, keyring) },
-    { names: ['temporal', 'worker'], problems: () => workflowProblems(db, client) },
-  ]);
-  const namespace = await attendFirst(db, client, connection, config.TEMPORAL_ADDRESS, log);
+  measureDependencies(registry, dependenciesOf(db, client));
+  const attending = { db, client, connection, address: config.TEMPORAL_ADDRESS, log };
+  const attended = await attendFirst(attending);
   const outbox = openOutbox(config.DATABASE_URL, db, requireFit, () => relay.kick());
-  const relay = createRelay(outbox, client, log, traces?.start);
-  const patienceOf = ({ maxConcurrentWorkflowTaskExecutions: slots }: typeof BILLING) =>
-    createAnswerPatience(slots, (ids) => endedOf(db, ids), log);
-  const patience = { calls: patienceOf(BILLING), schedules: patienceOf(SCHEDULES) };
-  const measure = measureWebhooks(registry);
-  const connector = createWebhookConnector({ allowPrivate: config.ALLOW_PRIVATE_WEBHOOKS });
-  const webhooks = createWebhookActivities({
-    db,
-    config,
-    connector,
-    log,
-    measure,
-    trace: traces?.attempt,
-  });
-  const activities = {
-    ...createBillingRequestActivities(db, patience.calls),
-    ...createBankStatementActivities(db, config.BOOKING_DAYS, log),
-    ...createCustomerMigrationActivities(db),
-    ...createBooksActivities(db, WHOLE_MAX, log),
-    ...createIntentActivities(db),
-    ...createRecurringActivities(
-      db,
-      recurringRules(config),
-      patience.schedules,
-      webhooks.deliverFirstAttempts,
-    ),
-    ...createRefundActivities(db),
-    ...createSandboxClockActivities(db, client, config.CLOCK_WAIT_S, log),
-    ...createReconcileActivities(db, client, config.RECONCILE_AFTER_S, log, measureReconcile(registry)),
-    ...webhooks,
-    attemptDelivery: beating((deliveryId: string) => webhooks.attemptDelivery(deliveryId)),
-  };
+  const relay = createRelay({ db: outbox, client, log, trace: traces?.start });
+  const effects = createEffects({ config, log, registry, db, client, traces });
 
   log.info('worker prepares the workflows');
-  const workflows = {
-    workflowBundle: await bundledWorkflows(config.WORKFLOW_STACK_TRACES),
-  };
-  const made = await Promise.all(
-    [
-      { taskQueue: TASK_QUEUE, ...workflows, ...BILLING },
-      { taskQueue: RECURRING_TASK_QUEUE, ...workflows, ...SCHEDULES },
-      { taskQueue: WEBHOOK_TASK_QUEUE, ...workflows, ...WEBHOOKS },
-      { taskQueue: CUSTOMER_MIGRATION_TASK_QUEUE, ...CUSTOMER_MIGRATIONS },
-      { taskQueue: BANK_STATEMENT_TASK_QUEUE, ...BANK_STATEMENTS },
-    ].map((own) =>
-      Worker.create({
-        connection,
-        activities,
-        ...own,
-        namespace: config.TEMPORAL_NAMESPACE,
-        interceptors: {
-          activity: [...(traces ? [traces.activities] : []), () => ({ inbound: effectFailures })],
-        },
-        shutdownGraceTime: SHUTDOWN_GRACE,
-        shutdownForceTime: SHUTDOWN_FORCE,
-      }),
-    ),
-  );
-  workers.push(...made);
+  const workflowBundle = await bundledWorkflows(config.WORKFLOW_STACK_TRACES);
+  const { activities } = effects;
+  const { namespace } = client.options;
+  workers.push(...(await createWorkers({ connection, namespace, workflowBundle, activities, traces })));
   drain = () => {
-    patience.calls.stop();
-    patience.schedules.stop();
+    effects.stopWaiting();
     stopAll(workers);
   };
   relay.start();
-  const heartbeat = startHeartbeat(db, client, workers, log, namespace, (id) =>
-    attendNamespace(db, client, connection, id, config.TEMPORAL_ADDRESS, log).catch((error: unknown) => {
+  const attend = (id: string) =>
+    attendNamespace(attending, id).catch((error: unknown) => {
       if (error instanceof OperatorError) endAtOnce(error, log);
       throw error;
-    }),
-  );
+    });
+  const heartbeat = startHeartbeat({ db, client, workers, log, attended, attend });
   log.info({ pid: process.pid }, 'worker is ready');
   try {
     await runTogether(workers);
   } finally {
     await Promise.all([relay.stop(), heartbeat.stop()]);
-    await connector.close();
+    await effects.close();
     await metrics.close();
     await connection.close();
     await Promise.all([db.destroy(), outbox.destroy()]);
@@ -196,6 +108,11 @@ async function main(): Promise<void> {
   }
   // Not by itself: a collector that hangs would keep it for ten seconds.
   if (tracing) process.exit();
+}
+
+function warnOfHolidays(log: Logger): void {
+  const countries = holidaysRunningOut(new Date());
+  if (countries.length > 0) log.warn({ countries }, 'public holidays are known for less than a year ahead');
 }
 
 /**

@@ -9,6 +9,16 @@ import { OperatorError } from '../domain/failures';
 import { ensureSchedules, triggerReconcile } from '../temporal/schedules';
 import { registerSearchAttributes } from '../temporal/register-search-attributes';
 
+/** A worker's servers, and its log. */
+interface Attending {
+  db: Database;
+  client: Client;
+  connection: Pick<NativeConnection, 'operatorService'>;
+  /** Temporal's, for messages. */
+  address: string;
+  log: Pick<Logger, 'error' | 'warn'>;
+}
+
 /**
  * Prepares a namespace that is new to this worker: at its start, and when Temporal comes back with
  * other data. The first step checks that the namespace is this database's. After a loss of
@@ -17,14 +27,8 @@ import { registerSearchAttributes } from '../temporal/register-search-attributes
  * @throws OperatorError where it is another database's
  * @throws whatever Temporal or Postgres failed with; a repetition is safe
  */
-export async function attendNamespace(
-  db: Database,
-  client: Client,
-  connection: Pick<NativeConnection, 'operatorService'>,
-  id: string,
-  address: string,
-  log: Pick<Logger, 'error' | 'warn'>,
-): Promise<void> {
+export async function attendNamespace(attending: Attending, id: string): Promise<void> {
+  const { db, client, connection, address, log } = attending;
   const { installation } = await readTemporalState(db);
   await ensureSchedules(client, installation, address);
   if ((await adoptNamespace(db, id)) === 'lost') {
@@ -50,21 +54,15 @@ const AGAIN_MS = 3_000;
  * @returns the namespace's id
  * @throws OperatorError where it is another database's
  */
-export async function attendFirst(
-  db: Database,
-  client: Client,
-  connection: Pick<NativeConnection, 'operatorService'>,
-  address: string,
-  log: Pick<Logger, 'error' | 'warn'>,
-): Promise<string> {
+export async function attendFirst(attending: Attending): Promise<string> {
   for (;;) {
     try {
-      const id = await namespaceId(client);
-      await attendNamespace(db, client, connection, id, address, log);
+      const id = await namespaceId(attending.client);
+      await attendNamespace(attending, id);
       return id;
     } catch (error) {
       if (error instanceof OperatorError) throw error;
-      log.warn({ err: error }, 'the worker waits for Postgres and its Temporal namespace');
+      attending.log.warn({ err: error }, 'the worker waits for Postgres and its Temporal namespace');
     }
     await wait(AGAIN_MS);
   }

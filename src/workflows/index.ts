@@ -7,4 +7,5 @@ export { reconcile } from './reconcile';
 export { recurring } from './recurring';
 export { refund } from './refund';
 export { sandboxClock } from './sandbox-clock';
+export { sweep } from './sweep';
 export { webhookDelivery } from './webhook-delivery';

@@ -46,7 +46,7 @@ const log = {
 } as unknown as Logger;
 
 function run(): Promise<Reconciled> {
-  const activities = createReconcileActivities(db, client, 0, log, () => undefined);
+  const activities = createReconcileActivities({ db, client, afterS: 0, log, count: () => undefined });
   return new MockActivityEnvironment().run(() => activities.restartMissing());
 }
 
@@ -95,7 +95,7 @@ test('a loss of Temporal’s data is not over while a start waits to be carried'
   await adoptNamespace(db, 'fourth');
   await adoptNamespace(db, 'fifth');
   const environment = new MockActivityEnvironment();
-  const activities = createReconcileActivities(db, client, 0, log, () => undefined);
+  const activities = createReconcileActivities({ db, client, afterS: 0, log, count: () => undefined });
   const waits = new Promise((resolve) => {
     environment.on('heartbeat', () => {
       void restartsWaiting(db).then((waiting) => waiting > 0 && resolve(undefined));
@@ -133,7 +133,7 @@ test('a run says that it lives while Temporal is asked about much that is overdu
   } as unknown as Client;
   const environment = new MockActivityEnvironment();
   environment.on('heartbeat', () => (askedInSilence = 0));
-  const late = createReconcileActivities(db, asked, 60, log, () => undefined);
+  const late = createReconcileActivities({ db, client: asked, afterS: 60, log, count: () => undefined });
   const overdue: Reconciled = await environment.run(() => late.restartOverdue());
   expect(overdue.found).toEqual({ schedules: 100 });
   // Temporal has 5 s for each 20, and a worker that says nothing for 30 s counts as dead.

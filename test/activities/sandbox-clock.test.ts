@@ -99,7 +99,7 @@ describe('an advance', () => {
     await beginAdvance(db, owner, after(15 * DAY_MS));
     const { woken, days, idle } = engine();
     // A bank that answers is not waited for so long.
-    const activities = createSandboxClockActivities(woken, client, 60, log);
+    const activities = createSandboxClockActivities({ db: woken, client, clockWaitS: 60, log });
     while ((await position(activities)).target !== null);
     await idle();
     // The start; a week later, with its notice a day before; the same a week later; the target.
@@ -114,7 +114,7 @@ describe('an advance', () => {
     await runSchedule(db, rules, id);
     await beginAdvance(db, owner, after(2 * DAY_MS));
     const { woken, idle } = engine();
-    const activities = createSandboxClockActivities(woken, client, 5, log);
+    const activities = createSandboxClockActivities({ db: woken, client, clockWaitS: 5, log });
     const environment = new MockActivityEnvironment();
     let beats = 0;
     let answered: Promise<unknown> = Promise.resolve();
@@ -132,7 +132,7 @@ describe('an advance', () => {
   it('of a bank comes to its end while the bank is told of its merchants’ charges all the time', async () => {
     owner = standing.bankId;
     await beginAdvance(db, owner, after(DAY_MS));
-    const activities = createSandboxClockActivities(db, client, 1, log);
+    const activities = createSandboxClockActivities({ db, client, clockWaitS: 1, log });
     const environment = new MockActivityEnvironment();
     const most = 50;
     let told = 0;

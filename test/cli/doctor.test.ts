@@ -110,12 +110,12 @@ describe('assent doctor', () => {
   });
 
   it('names the Temporal Schedules that were paused by hand', async () => {
-    const schedules = ['reconcile', 'chain', 'verify'].map((id) => temporal.schedule.getHandle(id));
+    const schedules = ['reconcile', 'chain', 'verify', 'sweep'].map((id) => temporal.schedule.getHandle(id));
     for (const schedule of schedules) await schedule.pause();
     const { code, found } = await doctor();
     for (const schedule of schedules) await schedule.unpause();
     expect(found.get('schedules')).toBe(
-      'warning: reconcile is paused, chain is paused, verify is paused: unpause it in the Temporal UI; a worker that starts makes one that is missing',
+      'warning: reconcile is paused, chain is paused, verify is paused, sweep is paused: unpause it in the Temporal UI; a worker that starts makes one that is missing',
     );
     expect(code).toBe(0);
   });
@@ -138,7 +138,7 @@ describe('assent doctor', () => {
     const { code, found } = await doctor({ TEMPORAL_NAMESPACE: namespace });
     expect(found.get('search attributes')).toBe('wrong: AssentBank missing: run "assent migrate"');
     expect(found.get('schedules')).toMatch(
-      /^warning: reconcile is missing, chain is missing, verify is missing: /,
+      /^warning: reconcile is missing, chain is missing, verify is missing, sweep is missing: /,
     );
     expect(code).toBe(1);
   });

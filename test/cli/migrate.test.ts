@@ -9,7 +9,7 @@ import { servers } from '../support/servers';
 
 const test = databaseOfFile();
 
-it('has Temporal start reconcile each minute, chain every five, and verify each night, and says what it applied', async () => {
+it('has Temporal start reconcile and sweep each minute, chain every five, and verify each night, and says what it applied', async () => {
   const { temporalAddress: TEMPORAL_ADDRESS } = await servers();
   const TEMPORAL_NAMESPACE = `migrate-${randomUUID()}`;
   const more = { TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE };
@@ -22,6 +22,7 @@ it('has Temporal start reconcile each minute, chain every five, and verify each 
   const { schedule } = new Client({ connection, namespace: TEMPORAL_NAMESPACE });
   for (const [id, minutes] of [
     ['reconcile', 1],
+    ['sweep', 1],
     ['chain', 5],
     ['verify', 24 * 60],
   ] as const) {

@@ -12,6 +12,7 @@ import {
   type Item,
   type Merchant,
 } from '../support/cast';
+import { asOwner } from '../support/database';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { holdAt, type DatabaseStep } from '../support/held-step';
 import { moveClock } from '../support/standing';
@@ -40,7 +41,7 @@ beforeAll(async () => {
   connection = await Connection.connect({ address: engine.temporalAddress });
   temporal = new Client({ connection, namespace: engine.namespace });
   // By itself it would start again within a minute what a test has just ended.
-  for (const id of ['reconcile', 'chain']) await temporal.schedule.getHandle(id).pause();
+  for (const id of SCHEDULED) await temporal.schedule.getHandle(id).pause();
   cast = new Cast(engine);
 });
 
@@ -110,8 +111,11 @@ async function questions(): Promise<number> {
 const isRunning = async (handle: WorkflowHandle) =>
   (await handle.describe().catch(() => undefined))?.status.name === 'RUNNING';
 
+const SCHEDULED = ['reconcile', 'chain', 'sweep'] as const;
+type Scheduled = (typeof SCHEDULED)[number];
+
 /** Runs it as often as it takes. */
-async function triggered(id: 'reconcile' | 'chain', holds: () => Promise<boolean>): Promise<void> {
+async function triggered(id: Scheduled, holds: () => Promise<boolean>): Promise<void> {
   await eventually(async () => {
     if (await holds()) return true;
     await temporal.schedule.getHandle(id).trigger(ScheduleOverlapPolicy.SKIP);
@@ -460,14 +464,14 @@ test.each(Object.entries(UNDER_WAY))(
   },
 );
 
-/** A run of `reconcile` or `chain`, of which something is left to the next. */
+/** A run of a Temporal Schedule, of which something is left to the next. */
 interface Run {
   /** Where it is held, with that undone. */
   step: DatabaseStep;
   isDone: () => Promise<boolean>;
 }
 
-const RUNS: Record<'reconcile' | 'chain', () => Promise<Run>> = {
+const RUNS: Record<Scheduled, () => Promise<Run>> = {
   reconcile: async () => {
     const { handle } = await schedule(86_400_000);
     await handle.terminate('by hand');
@@ -488,11 +492,27 @@ const RUNS: Record<'reconcile' | 'chain', () => Promise<Run>> = {
       },
     };
   },
+  sweep: async () => {
+    const { customerId } = customer;
+    await asOwner(
+      engine.database.url,
+      `INSERT INTO customer_prompts (customer_id, day, kind, prompts)
+       VALUES ('${customerId}', current_date - 2, 'intent', 1)`,
+    );
+    return {
+      step: { on: 'DELETE', table: 'customer_prompts', at: 'row' },
+      isDone: async () => {
+        const left = await engine.database.db.rows`
+          SELECT FROM customer_prompts WHERE customer_id = ${customerId} AND day < current_date - 1`;
+        return left.length === 0;
+      },
+    };
+  },
 };
 
 /** The run that this Temporal Schedule has started last, once it is the one that is asked for. */
 async function latestRun(
-  id: 'reconcile' | 'chain',
+  id: Scheduled,
   isIt: (run: WorkflowHandle) => Promise<boolean>,
 ): Promise<WorkflowHandle> {
   const found: WorkflowHandle[] = [];
@@ -509,7 +529,7 @@ async function latestRun(
   return run;
 }
 
-test.each(['reconcile', 'chain'] as const)(
+test.each(SCHEDULED)(
   'Request Cancellation and Terminate of a run of `%s` leave what it was at to the next, which signals and Reset do no harm',
   async (id) => {
     for (const act of ENDS) {

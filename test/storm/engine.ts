@@ -122,7 +122,7 @@ export async function startStormEngine(
     postgres: new StormProcess('postgres', postgres.program, log('postgres')),
     temporal: new StormProcess(
       'temporal',
-      temporalServer(command, inherited, folder, ports, NAMESPACE),
+      temporalServer({ command, environment: inherited }, folder, ports, NAMESPACE),
       log('temporal'),
     ),
   } as StormEngine['processes'];

@@ -27,7 +27,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   connection = await NativeConnection.connect({ address: (await servers()).temporalAddress });
   client = new Client({ connection });
-  relay = createRelay(database.db, client, pino({ enabled: false }));
+  relay = createRelay({ db: database.db, client, log: pino({ enabled: false }) });
 });
 afterAll(async () => {
   await relay.stop();
@@ -213,7 +213,7 @@ test('a message is carried as soon as it is committed, where the relay neither p
     () => Promise.resolve(),
     () => woken.kick(),
   );
-  const woken = createRelay(outbox, client, pino({ enabled: false }));
+  const woken = createRelay({ db: outbox, client, log: pino({ enabled: false }) });
   await outbox.query('SELECT 1');
   const attributes = { status: 'pending' };
   await database.db.transaction((trx) => enqueueStarts(trx, [{ workflowId, attributes, summary: '' }]));
@@ -232,7 +232,7 @@ test('a clock that is set back does not keep a message waiting', async () => {
       silent ? Promise.reject(new Error('away')) : db.query(...args),
   };
   const clock = jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 3_600_000);
-  const patient = createRelay(flaky, client, pino({ enabled: false }));
+  const patient = createRelay({ db: flaky, client, log: pino({ enabled: false }) });
   patient.kick();
   await new Promise(setImmediate);
   clock.mockRestore();
@@ -248,7 +248,7 @@ test('a clock that is set back does not keep a message waiting', async () => {
 
 test('all that waits is carried in one go, however unequal the owners’ parts are', async () => {
   await relay.stop();
-  relay = createRelay(database.db, client, pino({ enabled: false }));
+  relay = createRelay({ db: database.db, client, log: pino({ enabled: false }) });
   for (const [bankId, n] of [
     ['bnk_a', 180],
     ['bnk_b', 1],
@@ -303,7 +303,7 @@ async function carryAll(): Promise<string[]> {
       ],
     },
   });
-  const all = createRelay(database.db, watching, pino({ enabled: false }));
+  const all = createRelay({ db: database.db, client: watching, log: pino({ enabled: false }) });
   await eventually(async () => {
     all.kick();
     return (await database.db.rows`SELECT 1 FROM outbox`).length === 0;
@@ -340,7 +340,7 @@ describe('what one change writes without a bound', () => {
         ],
       },
     });
-    const ending = createRelay(database.db, watching, pino({ enabled: false }));
+    const ending = createRelay({ db: database.db, client: watching, log: pino({ enabled: false }) });
     await change(600);
     await eventually(() => {
       ending.kick();
@@ -382,15 +382,15 @@ describe('a Temporal that is slow', () => {
   test('starts a bill while all webhooks that it has been given hang', async () => {
     const bill = `billing-request/${database.url.slice(-12)}-slow`;
     const hanging = new EventEmitter().setMaxListeners(0);
-    const slow = createRelay(
-      database.db,
-      slowed(async () => {
+    const slow = createRelay({
+      db: database.db,
+      client: slowed(async () => {
         const billed = once(hanging, 'bill');
         hanging.emit('webhook');
         await billed;
       }),
-      pino({ enabled: false }),
-    );
+      log: pino({ enabled: false }),
+    });
     const hangs = once(hanging, 'webhook');
     await database.db.transaction((trx) => enqueueStarts(trx, deliveries(30)));
     slow.kick();
@@ -416,9 +416,9 @@ describe('a Temporal that is slow', () => {
 
   test('is given fewer at a time until it gets through with them', async () => {
     let atOnce = 0;
-    const slow = createRelay(
-      database.db,
-      slowed(async () => {
+    const slow = createRelay({
+      db: database.db,
+      client: slowed(async () => {
         atOnce++;
         // All of a batch are under way by then.
         await new Promise((resolve) => setImmediate(resolve));
@@ -427,8 +427,8 @@ describe('a Temporal that is slow', () => {
         atOnce--;
         if (tooMany) throw new ServiceError('out of time', { cause: outOfTime() });
       }),
-      pino({ enabled: false }),
-    );
+      log: pino({ enabled: false }),
+    });
     await database.db.transaction((trx) => enqueueStarts(trx, deliveries(30)));
     slow.start();
     await eventually(async () => (await database.db.rows`SELECT 1 FROM outbox`).length === 0);
@@ -452,7 +452,7 @@ test('a refusal is told of as one, and an outbox that cannot be read as no matte
     [database.db, 'nowhere', 'Temporal refused a message'],
     [gone.db, 'default', 'the outbox cannot be read'],
   ] as const) {
-    const failing = createRelay(db, new Client({ connection, namespace }), log);
+    const failing = createRelay({ db, client: new Client({ connection, namespace }), log });
     lines.length = 0;
     await eventually(() => {
       failing.kick();

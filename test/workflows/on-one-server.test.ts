@@ -1,4 +1,5 @@
 import './on-one-server/reconcile';
 import './on-one-server/refund';
 import './on-one-server/sandbox-clock';
+import './on-one-server/sweep';
 import './on-one-server/webhook-delivery';

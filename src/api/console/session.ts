@@ -27,6 +27,7 @@ import { forgetSession, keepSession, lastsMs, openSession, readSession, type Ses
  */
 
 interface Access {
+  deps: ApiDeps;
   login: ClientLogin;
   authenticate: Authenticate;
   failures: FailedAuthentication;
@@ -42,92 +43,106 @@ const ID_BYTES = 9;
 
 const credentials = z.strictObject({ clientId: z.string().trim(), clientSecret: z.string().trim() });
 
-export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: Access) {
+export function consoleAccess(access: Access) {
+  return {
+    calls: [consolePages, calling(access)],
+    endpoints: [
+      endpoint('post', SESSION, (req, res) => signIn(access, req, res)),
+      endpoint('get', SESSION, (req, res) => whoAmI(access, req, res)),
+      endpoint('delete', SESSION, (req, res) => signOut(access, req, res)),
+    ],
+  };
+}
+
+/**
+ * The caller whose token the session holds, who pays for the answer as for any call.
+ *
+ * @throws Failure unauthenticated where the token has ended before the session; rate_limited
+ */
+async function shown({ deps, authenticate }: Access, req: Request, res: Response, session: Session) {
   const { config, db } = deps;
+  const caller = await authenticate(asApiCall(req, session), res);
+  await meterCaller(deps, res, 'caller', caller);
+  const { entityId, role } = caller;
+  const timezone = config.NETWORK_TIMEZONE;
+  const [entity, today] = await Promise.all([findEntity(db, entityId), todayOf(db, entityId)]);
+  return {
+    entityId,
+    role,
+    name: entity?.name ?? '',
+    expiresAt: formatInstant(new Date(session.endsAt)),
+    timezone,
+    today,
+    testClocks: config.ASSENT_MODE === 'sandbox',
+    currencies: config.ACCEPTED_CURRENCIES,
+    sessionId: session.id,
+    csrfToken: session.csrfToken,
+    endsInS: Math.floor(lastsMs(session) / 1000),
+  };
+}
 
-  /**
-   * The caller whose token the session holds, who pays for the answer as for any call.
-   *
-   * @throws Failure unauthenticated where the token has ended before the session; rate_limited
-   */
-  async function shown(req: Request, res: Response, session: Session) {
-    const caller = await authenticate(asApiCall(req, session), res);
-    await meterCaller(deps, res, 'caller', caller);
-    const { entityId, role } = caller;
-    const timezone = config.NETWORK_TIMEZONE;
-    const [entity, today] = await Promise.all([findEntity(db, entityId), todayOf(db, entityId)]);
-    return {
-      entityId,
-      role,
-      name: entity?.name ?? '',
-      expiresAt: formatInstant(new Date(session.endsAt)),
-      timezone,
-      today,
-      testClocks: config.ASSENT_MODE === 'sandbox',
-      currencies: config.ACCEPTED_CURRENCIES,
-      sessionId: session.id,
-      csrfToken: session.csrfToken,
-      endsInS: Math.floor(lastsMs(session) / 1000),
-    };
-  }
-
-  async function credentialsOf(req: Request, res: Response) {
-    try {
-      const given = check(credentials, await readJsonBody(req, CREDENTIALS_LIMIT_BYTES), '');
-      if (given.problems) throw invalidRequest(given.problems);
-      return given.value;
-    } catch (error) {
-      if (error instanceof Failure && error.code !== 'unavailable') {
-        noteTokenRequest(req, { outcome: error.code });
-        failures.count(req, res);
-      }
-      throw error;
+async function credentialsOf({ failures }: Access, req: Request, res: Response) {
+  try {
+    const given = check(credentials, await readJsonBody(req, CREDENTIALS_LIMIT_BYTES), '');
+    if (given.problems) throw invalidRequest(given.problems);
+    return given.value;
+  } catch (error) {
+    if (error instanceof Failure && error.code !== 'unavailable') {
+      noteTokenRequest(req, { outcome: error.code });
+      failures.count(req, res);
     }
+    throw error;
   }
+}
 
-  const end = ({ id, endsAt }: Session) => endConsoleSession(db, { id, endsAt: new Date(endsAt) });
+const end = ({ db }: ApiDeps, { id, endsAt }: Session) =>
+  endConsoleSession(db, { id, endsAt: new Date(endsAt) });
 
-  async function signIn(req: Request, res: Response): Promise<void> {
-    const { token, expiresInS } = await login(req, res, await credentialsOf(req, res));
-    const now = Date.now();
-    const csrfToken = randomBytes(CSRF_BYTES).toString('base64url');
-    const id = randomBytes(ID_BYTES).toString('base64url');
-    const session = { id, token, csrfToken, usedAt: now, endsAt: now + expiresInS * 1000 };
-    noteConsoleSession(req, id);
-    const before = await readSession(deps, req);
-    const data = { session: await shown(req, res, session) };
-    // An answer to it that is still on its way would put it back into its browser.
-    if (before) await end(before);
-    keepSession(deps, req, res, session);
-    send(res, 201, 'You are signed in', data);
-  }
+async function signIn(access: Access, req: Request, res: Response): Promise<void> {
+  const { deps, login } = access;
+  const { token, expiresInS } = await login(req, res, await credentialsOf(access, req, res));
+  const now = Date.now();
+  const csrfToken = randomBytes(CSRF_BYTES).toString('base64url');
+  const id = randomBytes(ID_BYTES).toString('base64url');
+  const session = { id, token, csrfToken, usedAt: now, endsAt: now + expiresInS * 1000 };
+  noteConsoleSession(req, id);
+  const before = await readSession(deps, req);
+  const data = { session: await shown(access, req, res, session) };
+  // An answer to it that is still on its way would put it back into its browser.
+  if (before) await end(deps, before);
+  keepSession(deps, req, res, session);
+  send(res, 201, 'You are signed in', data);
+}
 
-  async function whoAmI(req: Request, res: Response): Promise<void> {
-    const read = await readSession(deps, req);
-    if (read) refuseStalePage(req, read);
-    // Only this puts its end off. A cookie with any other call's answer could arrive after signing
-    // out, and undo it.
-    const session = read && { ...read, usedAt: Date.now() };
-    // Not being signed in is an answer here, and no failure.
-    const own = session && (await shown(req, res, session).catch(isUnauthenticated));
-    // The cookie of a session that is over stays, and opens nothing: by now the browser may hold
-    // the cookie of a later sign-in.
-    if (session && own) keepSession(deps, req, res, session);
-    send(res, 200, own ? `Signed in as ${own.name}` : 'There is no session', { session: own ?? null });
-  }
+async function whoAmI(access: Access, req: Request, res: Response): Promise<void> {
+  const { deps } = access;
+  const read = await readSession(deps, req);
+  if (read) refuseStalePage(req, read);
+  // Only this puts its end off. A cookie with any other call's answer could arrive after signing
+  // out, and undo it.
+  const session = read && { ...read, usedAt: Date.now() };
+  // Not being signed in is an answer here, and no failure.
+  const own = session && (await shown(access, req, res, session).catch(isUnauthenticated));
+  // The cookie of a session that is over stays, and opens nothing: by now the browser may hold
+  // the cookie of a later sign-in.
+  if (session && own) keepSession(deps, req, res, session);
+  send(res, 200, own ? `Signed in as ${own.name}` : 'There is no session', { session: own ?? null });
+}
 
-  async function signOut(req: Request, res: Response): Promise<void> {
-    const session = openSession(deps, req);
-    if (session) requireCsrfToken(req, session);
-    // Also where the database is away, and the answer a 503: on a shared desk there must be a way
-    // out. A copy of the cookie is good until its end then.
-    forgetSession(deps, req, res);
-    if (session) await end(session);
-    send(res, 200, 'You are signed out');
-  }
+async function signOut({ deps }: Access, req: Request, res: Response): Promise<void> {
+  const session = openSession(deps, req);
+  if (session) requireCsrfToken(req, session);
+  // Also where the database is away, and the answer a 503: on a shared desk there must be a way
+  // out. A copy of the cookie is good until its end then.
+  forgetSession(deps, req, res);
+  if (session) await end(deps, session);
+  send(res, 200, 'You are signed out');
+}
 
-  /** Turns a call of the console into one of the API; in front of all routes. */
-  const call: RequestHandler = async (req, res, next) => {
+/** Turns a call of the console into one of the API; in front of all routes. */
+const calling =
+  ({ deps, failures }: Access): RequestHandler =>
+  async (req, res, next) => {
     const called = callOf(req.url);
     if (called === undefined) return next();
     const session = await readSession(deps, req);
@@ -145,16 +160,6 @@ export function consoleAccess(deps: ApiDeps, { login, authenticate, failures }: 
     req.url = called.url;
     next();
   };
-
-  return {
-    calls: [consolePages, call],
-    endpoints: [
-      endpoint('post', SESSION, signIn),
-      endpoint('get', SESSION, whoAmI),
-      endpoint('delete', SESSION, signOut),
-    ],
-  };
-}
 
 /** The API's own URL. Links name the session that made them, for they have no header. */
 function callOf(url: string): { url: string; sessionId?: string } | undefined {

@@ -155,11 +155,10 @@ export async function tooManyLines(db: Executor, { linesPerDay, timeZone }: Line
 }
 
 const IS_NOT_ACCEPTED = `NOT EXISTS (SELECT FROM bank_statements s WHERE s.id = statement_id)`;
-const PAGE_KEY = 'statement_id, position';
 
 export async function discardPages(db: Executor, statementId: string): Promise<void> {
   const ofFile = `statement_id = :statementId AND ${IS_NOT_ACCEPTED}`;
-  while (await sweep(db, 'bank_statement_pages', PAGE_KEY, ofFile, { statementId }));
+  while (await sweep(db, 'bank_statement_pages', ofFile, { statementId }));
 }
 
 /** Longer than the slowest file may take to arrive. */
@@ -168,7 +167,7 @@ const ABANDONED_AFTER = '6 hours';
 /** Deletes pages that processes staged before they died. @returns whether there may be more */
 export function deleteAbandonedPages(db: Executor): Promise<boolean> {
   const isOld = `staged_at < (SELECT clock_timestamp()) - interval '${ABANDONED_AFTER}'`;
-  return sweep(db, 'bank_statement_pages', PAGE_KEY, `${isOld} AND ${IS_NOT_ACCEPTED}`);
+  return sweep(db, 'bank_statement_pages', `${isOld} AND ${IS_NOT_ACCEPTED}`);
 }
 
 /** @param bankId the bank it has to be of, if a bank asks @throws Failure not_found */

@@ -95,12 +95,8 @@ export async function storeAnswer(
  * @returns whether there may be more of either
  */
 export async function expireKeys(db: Executor): Promise<boolean> {
-  const moreToDelete = await sweep(
-    db,
-    'idempotency_keys',
-    'caller_id, path, key',
-    'expires_at <= (SELECT clock_timestamp()) ORDER BY expires_at',
-  );
+  const isOver = 'expires_at <= (SELECT clock_timestamp()) ORDER BY expires_at';
+  const moreToDelete = await sweep(db, 'idempotency_keys', isOver);
   const hidden = await db.rows`
     UPDATE idempotency_keys SET answer_encrypted = secret_free_encrypted, secret_free_encrypted = NULL
     WHERE (caller_id, path, key) IN (

@@ -178,5 +178,5 @@ export async function overdrawTokens(
  * @returns whether there may be more
  */
 export function deleteFullBuckets(db: Executor): Promise<boolean> {
-  return sweep(db, 'rate_limits', 'key', 'full_at < (SELECT clock_timestamp())');
+  return sweep(db, 'rate_limits', 'full_at < (SELECT clock_timestamp())');
 }

@@ -62,11 +62,6 @@ async function untilTomorrow(trx: Executor): Promise<number> {
 
 /** @returns whether there may be more */
 export function forgetPrompts(db: Executor): Promise<boolean> {
-  return sweep(
-    db,
-    'customer_prompts',
-    'customer_id, day, kind',
-    `day < (SELECT CAST(clock_timestamp() AT TIME ZONE :timeZone AS date)) ORDER BY day`,
-    { timeZone: db.timeZone },
-  );
+  const today = '(SELECT CAST(clock_timestamp() AT TIME ZONE :timeZone AS date))';
+  return sweep(db, 'customer_prompts', `day < ${today} ORDER BY day`, { timeZone: db.timeZone });
 }

@@ -90,12 +90,8 @@ const ABANDONED_AFTER = '1 hour';
 
 /** Deletes pages that processes staged before they died. @returns whether there may be more */
 export function deleteAbandoned(db: Executor): Promise<boolean> {
-  return sweep(
-    db,
-    'staged_customers',
-    'batch_id, first_index',
-    `NOT accepted AND staged_at < (SELECT clock_timestamp()) - interval '${ABANDONED_AFTER}'`,
-  );
+  const isOld = `staged_at < (SELECT clock_timestamp()) - interval '${ABANDONED_AFTER}'`;
+  return sweep(db, 'staged_customers', `NOT accepted AND ${isOld}`);
 }
 
 /**

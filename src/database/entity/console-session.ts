@@ -19,10 +19,6 @@ const CLOCKS_DIFFER = '1 hour';
 
 /** @returns whether there may be more */
 export function forgetEndedSessions(db: Executor): Promise<boolean> {
-  return sweep(
-    db,
-    'ended_console_sessions',
-    'id',
-    `ends_at < (SELECT clock_timestamp()) - interval '${CLOCKS_DIFFER}' ORDER BY ends_at`,
-  );
+  const latest = `(SELECT clock_timestamp()) - interval '${CLOCKS_DIFFER}'`;
+  return sweep(db, 'ended_console_sessions', `ends_at < ${latest} ORDER BY ends_at`);
 }

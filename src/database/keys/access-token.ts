@@ -66,22 +66,11 @@ export function createAccessTokens({
   let cached: Promise<Keys> | undefined;
   let readAt = 0;
 
-  async function read(): Promise<Keys> {
-    const usable = await usableSigningKeys(db, verifyForS);
-    return {
-      signer: { kid: usable[0].kid, key: usable[0].privateKey },
-      verifiers: new Map(
-        usable.map(({ kid, publicJwk }) => [kid, createPublicKey({ key: publicJwk, format: 'jwk' })]),
-      ),
-      jwks: usable.map(({ publicJwk }) => publicJwk),
-    };
-  }
-
   /** The keys, not older than given; callers at the same time share one read. */
   async function keys(maxAgeMs: number): Promise<Keys> {
     if (cached === undefined || performance.now() - readAt >= maxAgeMs) {
       readAt = performance.now();
-      const reading = read();
+      const reading = readKeys(db, verifyForS);
       cached = reading;
       reading.catch(() => {
         if (cached === reading) cached = undefined;
@@ -144,6 +133,17 @@ export function createAccessTokens({
     async jwks() {
       return (await keys(KEYS_TTL_MS)).jwks;
     },
+  };
+}
+
+async function readKeys(db: Database, verifyForS: number): Promise<Keys> {
+  const usable = await usableSigningKeys(db, verifyForS);
+  return {
+    signer: { kid: usable[0].kid, key: usable[0].privateKey },
+    verifiers: new Map(
+      usable.map(({ kid, publicJwk }) => [kid, createPublicKey({ key: publicJwk, format: 'jwk' })]),
+    ),
+    jwks: usable.map(({ publicJwk }) => publicJwk),
   };
 }
 

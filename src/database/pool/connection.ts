@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { v7 as newUuid } from 'uuid';
-import { Pool, types, type ClientBase, type PoolClient, type QueryConfig } from 'pg';
+import { Pool, types, type ClientBase, type PoolClient, type QueryConfig, type QueryResult } from 'pg';
 import { remember } from '../../domain/remember';
 import { CommitLost, DatabaseSilent, isUnavailable } from './availability';
 import type { Keyring } from '../keyring/keyring';
@@ -106,8 +106,55 @@ export function openDatabase(
   url: string,
   poolSize: number,
   { keyring, timeZone }: EngineFacts,
-  { onConnect, answerWithinMs = ANSWER_WITHIN_MS, role, traceparent }: PoolOptions = {},
+  { traceparent, ...options }: PoolOptions = {},
 ): PooledDatabase {
+  const { pool, outside, take } = createConnections(url, poolSize, options);
+  const wakeRelays = createWaking((text) => outside(() => using(Infinity).query(text)));
+  const using = (deadline: number, requestId?: string): Database => {
+    const carried = { ...STATEMENTS, keyring, timeZone, requestId, traceparent, wakeRelays };
+    return {
+      ...carried,
+      until: (earlier) => using(earlier, requestId),
+      on: (request) => using(deadline, request),
+      async query(...statement) {
+        const connection = await take(deadline);
+        let isBroken = true;
+        try {
+          const result = await connection.query(...statement);
+          isBroken = false;
+          return result;
+        } finally {
+          connection.giveBack(isBroken);
+        }
+      },
+      transaction: async (work) => transact(await take(deadline), carried, work),
+      destroy: () => pool.end(),
+    };
+  };
+  return {
+    ...using(Infinity),
+    use: () => ({
+      held: pool.totalCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+      max: poolSize,
+    }),
+  };
+}
+
+/** A connection in one caller's hands. */
+interface Connection {
+  query(...statement: Parameters<Statements['query']>): Promise<QueryResult>;
+  /** Undoes its transaction, then gives it back. */
+  undo(): Promise<void>;
+  giveBack(isBroken?: boolean): void;
+}
+
+function createConnections(
+  url: string,
+  max: number,
+  { onConnect, answerWithinMs = ANSWER_WITHIN_MS, role }: PoolOptions,
+) {
   const pool = new Pool({
     connectionString: url,
     application_name: 'assent',
@@ -119,7 +166,7 @@ export function openDatabase(
     // By default Postgres plans many prepared statements again for each run. That costs more than
     // the run: a third of the work for a charge.
     options: `-c role=${role ?? APP_ROLE} -c search_path=public -c timezone=UTC -c jit=off -c plan_cache_mode=force_generic_plan`,
-    max: poolSize,
+    max,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     // Statements of a transaction that do not read each other's effects share a round trip.
     pipeline: true,
@@ -133,7 +180,7 @@ export function openDatabase(
   pool.on('connect', (client) => client.on('error', () => undefined));
   // A connection's errors must not be traced to the one request that opened it.
   const outside = AsyncLocalStorage.snapshot();
-  const release = (client: PoolClient, broken = false) => outside(() => client.release(broken));
+  const release = (client: PoolClient, isBroken = false) => outside(() => client.release(isBroken));
   const prepare = createPreparation();
 
   async function acquire(deadline: number): Promise<PoolClient> {
@@ -153,106 +200,85 @@ export function openDatabase(
     }
   }
 
-  async function run(client: PoolClient, query: QueryConfig<unknown[]>, deadline: number) {
-    const timed = { ...query, query_timeout: timeLeft(deadline, answerWithinMs) } as QueryConfig<unknown[]>;
-    const { stream } = client.connection;
-    // Statements of one turn go out as one packet.
-    stream.cork();
-    process.nextTick(() => stream.uncork());
-    try {
-      if (query.name !== undefined || !query.values?.length) return await client.query(timed);
-      const [, result] = await Promise.all([
-        client.query('SET plan_cache_mode = force_custom_plan'),
-        client.query(timed),
-        client.query('RESET plan_cache_mode'),
-      ]);
-      return result;
-    } catch (error) {
-      // pg has closed the connection then, so no later answer can arrive.
-      throw error instanceof Error && error.message === PG_GAVE_UP ? new DatabaseSilent(error) : error;
-    }
+  async function take(deadline: number): Promise<Connection> {
+    const client = await acquire(deadline);
+    const giveBack = (isBroken?: boolean) => release(client, isBroken);
+    return {
+      giveBack,
+      query: async (...statement) => send(client, prepare(...statement), timeLeft(deadline, answerWithinMs)),
+      undo: () =>
+        send(client, { text: 'ROLLBACK' }, UNDO_WITHIN_MS).then(
+          () => giveBack(),
+          // The state of a session that cannot even undo is unknown; closing it undoes all.
+          () => giveBack(true),
+        ),
+    };
   }
+  return { pool, outside, take };
+}
 
-  const wakeRelays = createWaking((text) => outside(() => using(Infinity).query(text)));
-  const using = (deadline: number, requestId?: string): Database => ({
-    ...STATEMENTS,
-    keyring,
-    timeZone,
-    requestId,
-    traceparent,
-    wakeRelays,
-    until: (earlier) => using(earlier, requestId),
-    on: (request) => using(deadline, request),
-    async query(text, values, plan) {
-      const client = await acquire(deadline);
+async function send(client: PoolClient, query: QueryConfig<unknown[]>, withinMs: number) {
+  const timed = { ...query, query_timeout: withinMs } as QueryConfig<unknown[]>;
+  const { stream } = client.connection;
+  // Statements of one turn go out as one packet.
+  stream.cork();
+  process.nextTick(() => stream.uncork());
+  try {
+    if (query.name !== undefined || !query.values?.length) return await client.query(timed);
+    const [, result] = await Promise.all([
+      client.query('SET plan_cache_mode = force_custom_plan'),
+      client.query(timed),
+      client.query('RESET plan_cache_mode'),
+    ]);
+    return result;
+  } catch (error) {
+    // pg has closed the connection then, so no later answer can arrive.
+    throw error instanceof Error && error.message === PG_GAVE_UP ? new DatabaseSilent(error) : error;
+  }
+}
+
+/** @param carried has `wakeRelays` of the database, for after the commit */
+async function transact<Result>(
+  connection: Connection,
+  carried: Omit<Executor, 'query'> & { wakeRelays(): void },
+  work: (trx: Transaction) => Promise<Result>,
+): Promise<Result> {
+  let over = false;
+  let leavesMessages = false;
+  let failed: unknown;
+  const trx: Transaction = {
+    ...carried,
+    isTransaction: true,
+    commitId: newUuid(),
+    wakeRelays: () => {
+      leavesMessages = true;
+    },
+    // One part of the work may send statements after another's failure has undone both.
+    query: async (...statement) => {
+      if (over) throw new Error('the transaction is over');
       try {
-        const result = await run(client, prepare(text, values, plan), deadline);
-        release(client);
-        return result;
+        return await connection.query(...statement);
       } catch (error) {
-        release(client, true);
+        if (!isAborted(error)) failed ??= error;
         throw error;
       }
     },
-    async transaction(work) {
-      const client = await acquire(deadline);
-      let over = false;
-      let leavesMessages = false;
-      let failed: unknown;
-      const trx: Transaction = {
-        ...STATEMENTS,
-        keyring,
-        timeZone,
-        isTransaction: true,
-        commitId: newUuid(),
-        requestId,
-        traceparent,
-        wakeRelays: () => {
-          leavesMessages = true;
-        },
-        // One part of the work may send statements after another's failure has undone both.
-        query: async (text, values, plan) => {
-          if (over) throw new Error('the transaction is over');
-          try {
-            return await run(client, prepare(text, values, plan), deadline);
-          } catch (error) {
-            if (!isAborted(error)) failed ??= error;
-            throw error;
-          }
-        },
-      };
-      try {
-        // Statements sent along with a BEGIN that fails alone would commit one by one.
-        await run(client, { text: 'BEGIN' }, deadline);
-        const result = await work(trx);
-        over = true;
-        await commit(run(client, { text: 'COMMIT' }, deadline));
-        release(client);
-        if (leavesMessages) wakeRelays();
-        return result;
-      } catch (error) {
-        over = true;
-        await run(client, { text: 'ROLLBACK' }, performance.now() + UNDO_WITHIN_MS).then(
-          () => release(client),
-          // The state of a session that cannot even undo is unknown; closing it undoes all.
-          () => release(client, true),
-        );
-        // A later statement's error may come first; the earlier one's is the cause.
-        throw isAborted(error) ? (failed ?? error) : error;
-      }
-    },
-    destroy: () => pool.end(),
-  });
-
-  return {
-    ...using(Infinity),
-    use: () => ({
-      held: pool.totalCount,
-      idle: pool.idleCount,
-      waiting: pool.waitingCount,
-      max: poolSize,
-    }),
   };
+  try {
+    // Statements sent along with a BEGIN that fails alone would commit one by one.
+    await connection.query('BEGIN');
+    const result = await work(trx);
+    over = true;
+    await commit(connection.query('COMMIT'));
+    connection.giveBack();
+    if (leavesMessages) carried.wakeRelays();
+    return result;
+  } catch (error) {
+    over = true;
+    await connection.undo();
+    // A later statement's error may come first; the earlier one's is the cause.
+    throw isAborted(error) ? (failed ?? error) : error;
+  }
 }
 
 /** A new connection answers at once; a check must not wait for a server that hangs. */

@@ -11,20 +11,18 @@ export const SWEEP = 1_000;
  * can serve the condition. An ORDER BY keeps the index in use even if Postgres expects most rows to
  * match.
  *
- * @param key the columns of the table's key
  * @param which the condition, and for many rows an ORDER BY
  * @returns whether there may be more
  */
 export async function sweep(
   db: Executor,
   table: string,
-  key: string,
   which: string,
   bindings: Record<string, unknown> = {},
 ): Promise<boolean> {
   const deleted = await db.rows`
-    DELETE FROM ${raw(table)} WHERE (${raw(key)}) IN (
-    SELECT ${raw(key)} FROM ${raw(table)} WHERE ${raw(which, bindings)} LIMIT ${raw(SWEEP)}
-    FOR UPDATE SKIP LOCKED) RETURNING true`;
+    DELETE FROM ${raw(table)} WHERE ctid = ANY(ARRAY(
+      SELECT ctid FROM ${raw(table)} WHERE ${raw(which, bindings)} LIMIT ${raw(SWEEP)}
+      FOR UPDATE SKIP LOCKED)) RETURNING true`;
   return deleted.length === SWEEP;
 }

@@ -43,7 +43,23 @@ export const WORKFLOW_TYPE = {
   reconcile: 'reconcile',
   chain: 'chain',
   verify: 'verify',
+  sweep: 'sweep',
 } as const;
+
+/** Kinds of rows that the workflow `sweep` takes away, in its order. */
+export const SWEPT = [
+  'idempotency keys',
+  'token buckets',
+  'prompts',
+  'batches of customers',
+  'pages of bank files',
+  'counted differences',
+  'console sessions',
+  'webhooks',
+  'retired secrets',
+  'changes of balances',
+] as const;
+export type Swept = (typeof SWEPT)[number];
 
 /** A webhook delivery's progress, handed on when another attempt follows. */
 export interface DeliveryProgress {

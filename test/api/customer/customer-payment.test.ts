@@ -355,7 +355,13 @@ describe('the credit of a payment', () => {
     await served.db.rows`DELETE FROM outbox`;
     const temporal = new Client({ connection: Connection.lazy({ address: '127.0.0.1:1' }) });
     const log = { info: () => undefined, warn: () => undefined };
-    const activities = createReconcileActivities(served.db, temporal, 300, log, () => undefined);
+    const activities = createReconcileActivities({
+      db: served.db,
+      client: temporal,
+      afterS: 300,
+      log,
+      count: () => undefined,
+    });
     const reconciled = await new MockActivityEnvironment().run(() => activities.restartOverdue());
     expect((reconciled as Reconciled).found['credits']).toBeGreaterThanOrEqual(2);
     expect((await postingsOf(served.db, late.id)).slice(2)).toEqual([]);

@@ -9,6 +9,7 @@ import {
 import { workflowIds } from '../../../src/domain/workflow/workflow-id';
 import { operatorQueries } from '../../../src/temporal/operator-queries';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../../support/cast';
+import { asOwner } from '../../support/database';
 import { eventually } from '../../support/engine';
 import { holdAt } from '../../support/held-step';
 import { engine } from './engine';
@@ -424,6 +425,28 @@ describe('a history', () => {
     expectInOrder(await historyOf(workflowId), [
       'Compares the books, and keeps how many differences there are',
       'Compare the books with all that was written down beside them',
+    ]);
+  });
+
+  test('a run of sweep forgets how often a customer was asked yesterday', async () => {
+    const { db, url } = engine.database;
+    const asked = () => db.rows`SELECT kind FROM customer_prompts WHERE customer_id = ${customer.customerId}`;
+    expect(await asked()).toEqual([{ kind: 'intent' }]);
+    await asOwner(
+      url,
+      `UPDATE customer_prompts SET day = day - 1 WHERE customer_id = '${customer.customerId}'`,
+    );
+    const sweep = temporal.schedule.getHandle('sweep');
+    await eventually(async () => {
+      await sweep.trigger(ScheduleOverlapPolicy.SKIP);
+      return (await asked()).length === 0;
+    });
+    const workflowId = await startedBy(sweep);
+    expect(await temporal.workflow.getHandle(workflowId).result()).toBe('Nothing expired is left.');
+    expectInOrder(await historyOf(workflowId), [
+      'Deletes what has expired, and folds balances',
+      'Sweep prompts',
+      'Sweep webhooks',
     ]);
   });
 });

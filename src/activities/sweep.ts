@@ -1,0 +1,47 @@
+import { Context } from '@temporalio/activity';
+import { deleteCounted } from '../database/bank-file/open-differences';
+import { deleteAbandonedPages } from '../database/bank-file/receive-bank-file';
+import { expireKeys } from '../database/call/idempotency';
+import { deleteFullBuckets } from '../database/call/rate-limit';
+import { forgetPrompts } from '../database/customer/limit-prompts';
+import { deleteAbandoned } from '../database/customer/migrate-customers';
+import { forgetEndedSessions } from '../database/entity/console-session';
+import { foldBalances } from '../database/ledger/fold-balances';
+import type { Database } from '../database/pool/connection';
+import { forgetRetiredSecrets } from '../database/webhook/change-endpoint';
+import { forgetDeliveries } from '../database/webhook/delete-old-deliveries';
+import type { Swept } from '../domain/workflow/messages';
+
+export interface SweepActivities {
+  /** @returns whether more of the kind may be left */
+  sweepAway(kind: Swept): Promise<boolean>;
+}
+
+/** Batches of a kind in a run, each of hundreds of rows: more than a minute brings. */
+const BATCHES = 60;
+
+export function createSweepActivities(db: Database, webhookKeptDays: number): SweepActivities {
+  /** Each sweeps a batch away, and says whether there may be more. */
+  const batchOf: Record<Swept, () => Promise<boolean>> = {
+    'idempotency keys': () => expireKeys(db),
+    'token buckets': () => deleteFullBuckets(db),
+    prompts: () => forgetPrompts(db),
+    'batches of customers': () => deleteAbandoned(db),
+    'pages of bank files': () => deleteAbandonedPages(db),
+    'counted differences': () => deleteCounted(db),
+    'console sessions': () => forgetEndedSessions(db),
+    webhooks: () => forgetDeliveries(db, webhookKeptDays),
+    'retired secrets': () => forgetRetiredSecrets(db).then(() => false),
+    'changes of balances': () => foldBalances(db),
+  };
+  return {
+    async sweepAway(kind) {
+      const { cancellationSignal } = Context.current();
+      for (let batch = 0; batch < BATCHES; batch++) {
+        cancellationSignal.throwIfAborted();
+        if (!(await batchOf[kind]())) return false;
+      }
+      return true;
+    },
+  };
+}
