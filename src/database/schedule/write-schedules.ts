@@ -15,8 +15,8 @@ import { holdOrFree } from './hold-schedules';
 import type { ScheduleRow } from './lock-schedules';
 
 /**
- * The one writer of schedules: whatever changes a schedule gives its next state, and gets the row,
- * the events, the spans without charges, the webhooks to both sides and the signal together.
+ * The one writer of schedules. Its caller names the next state; the writer makes the row, the
+ * events, the spans without charges, the webhooks to both sides and the signal.
  */
 
 /** A step before the change of status or terms. */
@@ -161,11 +161,11 @@ function signalOf(change: BeforeAndAfter): Signal | undefined {
 const TERMS = `amount = c.amount, end_at = c.end_at, max_billings = c.max_billings,
   description = c.description, metadata = c.metadata,`;
 
-/** The rows are locked, so that columns which stay are written with what they have. */
+/** The rows are locked: a column that stays is written with its own value. */
 async function updateRows(trx: Executor, all: Written[]): Promise<void> {
   const rows = all.map(({ after }) => ({ actsAt: after.now, ...after, updatedAt: after.now }));
   const records = recordsOf(rows);
-  // Postgres takes any set for a hundred rows, and would read all schedules for one of them.
+  // Postgres plans any set for a hundred rows, and would read all schedules to change one.
   const changed =
     rows.length === 1
       ? sql`jsonb_populate_record(NULL::schedules, ${records}::jsonb -> 0)`
