@@ -167,11 +167,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   'a new amount is taken, and the old one charged': {
     seed: 117,
     changes: [
-      [
-        'src/database/schedule/change-schedule.ts',
-        `UPDATE schedules SET amount = \${after.amount}, end_at`,
-        `UPDATE schedules SET amount = amount + 0 * \${after.amount}, end_at`,
-      ],
+      ['src/database/schedule/write-schedules.ts', `amount = c.amount, end_at`, `amount = s.amount, end_at`],
     ],
   },
   'what was missed is made up for all at once': {

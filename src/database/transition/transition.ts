@@ -101,7 +101,7 @@ interface Tells<Must extends WebhookType, May extends WebhookType = never> {
 }
 
 /** A workflow to signal, if it waits. */
-export type Wake = Addressee & { waiting: boolean; signal: Signal };
+type Wake = Addressee & { waiting: boolean; signal: Signal };
 
 interface Shared {
   /** The party that caused it; `network` for a window that closed or a charge that fell due. */
