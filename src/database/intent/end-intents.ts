@@ -317,16 +317,8 @@ function endOf(
   const response = { entityId: merchantId, batchId, workflowId, item: answer };
   const tells = { 'billing.intent.response': response };
   if (status === 'approved') return { event: 'intent.approved', ...ended, tells };
-  const closed = {
-    entityId: bankId,
-    batchId,
-    workflowId: toBank.workflowId,
-    item: { ...item, sequence: toBank.sequence, status },
-  };
-  const isTold = cause !== 'bank';
-  return {
-    event: `intent.${status}`,
-    ...ended,
-    tells: { ...tells, 'billing.intent.closed': isTold ? closed : undefined },
-  };
+  const end = { ...item, sequence: toBank.sequence, status };
+  const closed = { entityId: bankId, batchId, workflowId: toBank.workflowId, item: end };
+  const both = { ...tells, 'billing.intent.closed': cause === 'bank' ? undefined : closed };
+  return { event: `intent.${status}`, ...ended, tells: both };
 }
