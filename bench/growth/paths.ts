@@ -1,7 +1,4 @@
-import {
-  answerBillingRequest,
-  closeExpiredRequests,
-} from '../../src/database/billing-request/settle-billing-request';
+import { answerBillingRequest } from '../../src/database/billing-request/settle-billing-request';
 import { awaitedCharges, readBillingRequest } from '../../src/database/billing-request/read-billing-request';
 import { acceptCharges } from '../../src/database/billing-request/accept-billing-requests';
 import type { Database } from '../../src/database/pool/connection';
@@ -41,6 +38,7 @@ import { listDeliveries, readDelivery } from '../../src/database/webhook/list-de
 import { forgetDeliveries } from '../../src/database/webhook/delete-old-deliveries';
 import { WEBHOOK_TYPES } from '../../src/domain/webhook/webhook';
 import type { Subjects } from './subjects';
+import { closeExpiredRequests } from '../../src/database/billing-request/close-expired-requests';
 
 /**
  * The engine's own verbs on every hot path, as they are; the n-th run takes the n-th subject of its

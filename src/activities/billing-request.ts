@@ -1,4 +1,3 @@
-import { closeExpiredRequests } from '../database/billing-request/settle-billing-request';
 import {
   awaitedCharges,
   awaitedOfWorkflow,
@@ -11,6 +10,7 @@ import { reasonForAudit } from '../domain/charge';
 import { inMoney } from '../domain/money';
 import type { Moment } from '../domain/workflow/moment';
 import type { AnswerPatience } from './answer-patience';
+import { closeExpiredRequests } from '../database/billing-request/close-expired-requests';
 
 /** The state of the charges that a workflow waits for. */
 export interface Answers {

@@ -1,8 +1,8 @@
 import type { Database } from '../database/pool/connection';
-import { closeExpiredIntent } from '../database/intent/end-intents';
 import { markIntentWaiting, type IntentState } from '../database/intent/read-intent';
 import { spanInWords } from '../domain/words/span';
 import type { Moment } from '../domain/workflow/moment';
+import { closeExpiredIntent } from '../database/intent/close-expired-intent';
 
 /** The state of an intent, for its workflow and for readers of its history. */
 interface Decided {

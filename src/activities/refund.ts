@@ -1,14 +1,10 @@
 import type { Database } from '../database/pool/connection';
-import {
-  markRefundWaiting,
-  refundState,
-  remindBank,
-  type RefundState,
-} from '../database/refund/settle-refund';
+import { markRefundWaiting, refundState, type RefundState } from '../database/refund/settle-refund';
 import { reasonForAudit } from '../domain/charge';
 import { inMoney } from '../domain/money';
 import { spanInWords } from '../domain/words/span';
 import type { Moment } from '../domain/workflow/moment';
+import { remindBank } from '../database/refund/remind-bank';
 
 /** The state of a refund, for its workflow and for readers of its history. */
 interface Refunded {

@@ -8,9 +8,8 @@ import { windowPassed } from '../clock/window-passed';
 import { raw } from '../pool/statement';
 import { applyUnasked, type NewDecision } from '../decision/apply-decision';
 import { endDuplicates, endExplained } from '../reconciliation-exception/end-exceptions';
-import { openExceptions } from '../reconciliation-exception/open-exceptions';
 import { refuseAnswer } from '../reconciliation-exception/refuse-answer';
-import { withdraw } from '../webhook/withdraw-delivery';
+import { closeExpiredRequests } from './close-expired-requests';
 
 /**
  * Ends charges: by the bank's answer, or by the end of their window. A merchant's cancellation is
@@ -204,49 +203,6 @@ function sameAnswer(ended: Asked, answer: BankAnswer): boolean {
   if (answer.outcome === 'declined') return ended.status === 'declined';
   return (
     said(answer.action) === said(ended.answerAction) && answer.bankTransactionId === ended.bankTransactionId
-  );
-}
-
-/**
- * Declines the requests whose window has passed. The second of two callers finds nothing to do.
- *
- * @param found `by its bank` if an answer found them due: that bank knows of the request, however
- *   it came by it
- */
-export async function closeExpiredRequests(
-  trx: Executor,
-  ids: string[],
-  found: 'by its bank' | 'by the network' = 'by the network',
-): Promise<void> {
-  const charged = 'a.id IN (SELECT agreement_id FROM billing_requests WHERE id = ANY(:ids))';
-  await lockAgreementsWhere(trx, charged, { ids });
-  // Exceptions are opened under this lock, so the statements after it see all that there are.
-  const due = await trx.rows<{ id: string }>`
-    SELECT id FROM billing_requests
-    WHERE id = ANY(${ids}) AND status = 'pending' AND ${raw(windowPassed('business_now(owner_id)'))}
-    ORDER BY id FOR NO KEY UPDATE`;
-  if (due.length === 0) return;
-  const dueIds = due.map(({ id }) => id);
-  const undelivered = await withdraw(trx, 'charges', dueIds);
-  // A bank with an exception has answered before, so its request was delivered.
-  const closed = await trx.rows<Outcome>`
-    UPDATE billing_requests b SET
-      status = 'declined', closed_by = 'network', closed_at = business_now(b.owner_id),
-      sequence = b.sequence + 1,
-      decline_reason = CASE WHEN b.id = ANY(${[...undelivered]}) AND NOT ${found === 'by its bank'}::boolean
-          AND NOT EXISTS (SELECT FROM reconciliation_exceptions x WHERE x.billing_request_id = b.id)
-                            THEN 'not_delivered' ELSE 'expired' END
-    WHERE b.id = ANY(${dueIds}) AND b.status = 'pending'
-    RETURNING ${raw(OUTCOME_COLUMNS)}`;
-  await close(trx, closed, { cause: 'network', undelivered });
-  // The bank may have moved the money; only an exception makes an operator look.
-  const silent = closed.filter((request) => request.declineReason === 'expired');
-  await openExceptions(
-    trx,
-    'network',
-    silent.map(({ id }) => ({ kind: 'unanswered', billingRequestId: id, refundId: null })),
-    // All requests are of one workflow, which also tells the banks of the ends.
-    closed[0]?.workflowId,
   );
 }
 

@@ -15,6 +15,7 @@ import type { Transition } from '../transition/transition';
 import { writeTransitions } from '../transition/write-transition';
 import { makePaymentId } from '../agreement/payment-id';
 import { withdraw } from '../webhook/withdraw-delivery';
+import { closeExpiredIntent } from './close-expired-intent';
 
 /**
  * An ended intent: answered, expired, or superseded by the merchant's next one.
@@ -241,18 +242,6 @@ const termsBefore = ({ currencyBefore: currency, dailyLimitBefore, monthlyLimitB
   currency === null
     ? {}
     : { terms: { currency, dailyLimit: dailyLimitBefore, monthlyLimit: monthlyLimitBefore } };
-
-/** Declines an intent whose window has passed. The second of two callers finds nothing to do. */
-export async function closeExpiredIntent(trx: Executor, intentId: string): Promise<void> {
-  const asked = 'a.id = (SELECT agreement_id FROM intents WHERE id = :intentId)';
-  await lockAgreementsWhere(trx, asked, { intentId });
-  const ended = await trx.rows<EndedIntent>`
-    UPDATE intents i SET status = 'declined', reason = 'expired', closed_at = business_now(i.merchant_id),
-      sequence = i.sequence + 1
-    WHERE i.id = ${intentId} AND i.status = 'pending' AND ${raw(windowPassed('business_now(i.merchant_id)'))}
-    RETURNING ${raw(ENDED_COLUMNS)}`;
-  await endIntents(trx, ended, { cause: 'network' });
-}
 
 interface End {
   cause: Cause;

@@ -4,9 +4,9 @@ import { isAsked, nextStep, type Step } from '../../domain/recurring/recurring-s
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { recordAuditEvent } from '../record/audit-event';
 import { openScheduledCharge } from '../billing-request/accept-billing-requests';
-import { closeExpiredRequests } from '../billing-request/settle-billing-request';
 import { beginAttempt } from './charged-once';
 import { deriveFacts, lookAgain, type Turn } from './take-turn';
+import { closeExpiredRequests } from '../billing-request/close-expired-requests';
 
 /** Steps that a workflow takes on its schedule in a turn; a step that is not due does nothing. */
 

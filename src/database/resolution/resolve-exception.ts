@@ -18,7 +18,8 @@ import {
 import { UNKNOWN_EXCEPTION } from '../reconciliation-exception/list-exceptions';
 import { openExceptions } from '../reconciliation-exception/open-exceptions';
 import { noteRefusedAnswer } from '../reconciliation-exception/refuse-answer';
-import { reverseRest, writeOffRest } from '../reversal/reverse-charge';
+import { reverseRest } from '../reversal/reverse-charge';
+import { writeOffRest } from '../reversal/write-off-charge';
 
 /**
  * Resolves exceptions: by the bank's finding, or the operator's.

@@ -3,7 +3,6 @@ import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { DECODERS } from '../../../src/api/http/places';
 import { matchLines } from '../../../src/database/bank-file/match-lines';
-import { closeExpiredRequests } from '../../../src/database/billing-request/settle-billing-request';
 import { claimKey } from '../../../src/database/call/idempotency';
 import { resolveException } from '../../../src/database/resolution/resolve-exception';
 import type { Resolution } from '../../../src/domain/books/reconciliation-exception';
@@ -34,6 +33,7 @@ import {
 } from '../../support/shared-api';
 import { moveClock } from '../../support/standing';
 import { wholeFeed } from '../../support/whole-feed';
+import { closeExpiredRequests } from '../../../src/database/billing-request/close-expired-requests';
 
 /** A bank sends what it booked: what agrees, what does not, and what follows of it. */
 

@@ -1,5 +1,4 @@
 import { claimBankTransaction } from '../../../src/database/ledger/claim-bank-transaction';
-import { remindBank } from '../../../src/database/refund/settle-refund';
 import { openTransaction, waitsForALock } from '../../support/open-transaction';
 import {
   answerRefund,
@@ -13,6 +12,7 @@ import {
   type Parties,
 } from '../../support/shared-api';
 import { lookupIdOf, moveClock } from '../../support/standing';
+import { remindBank } from '../../../src/database/refund/remind-bank';
 
 /** A bank's transaction proves one thing: whatever it was sent for first. */
 

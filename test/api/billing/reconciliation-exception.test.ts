@@ -1,4 +1,3 @@
-import { closeExpiredRequests } from '../../../src/database/billing-request/settle-billing-request';
 import { followCredits } from '../../../src/database/credit/follow-credit';
 import { onboardBatch } from '../../../src/database/customer/migrate-customers';
 import { openWork } from '../../../src/database/reconcile/open-work';
@@ -32,6 +31,7 @@ import {
 import { lookupIdOf, moveClock, type Standing } from '../../support/standing';
 import { wholeFeed } from '../../support/whole-feed';
 import type { Resolution } from '../../../src/domain/books/reconciliation-exception';
+import { closeExpiredRequests } from '../../../src/database/billing-request/close-expired-requests';
 
 /**
  * Exceptions: who sees them, who says what became of the money, and what follows.

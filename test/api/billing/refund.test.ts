@@ -1,4 +1,4 @@
-import { refundState, remindBank } from '../../../src/database/refund/settle-refund';
+import { refundState } from '../../../src/database/refund/settle-refund';
 import { resolveException } from '../../../src/database/resolution/resolve-exception';
 import { bookDifferences } from '../../support/books';
 import { balancesOf } from '../../support/ledger';
@@ -21,6 +21,7 @@ import {
 } from '../../support/shared-api';
 import { announcedTo, moveClock } from '../../support/standing';
 import { resolveAsOperator } from '../../support/settled';
+import { remindBank } from '../../../src/database/refund/remind-bank';
 
 const served = shareApi();
 let parties: Parties;

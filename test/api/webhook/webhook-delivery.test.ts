@@ -1,4 +1,3 @@
-import { closeExpiredRequests } from '../../../src/database/billing-request/settle-billing-request';
 import { newId } from '../../../src/database/identifier/new-id';
 import { announceAny } from '../../support/announce-any';
 import { claimUnattempted } from '../../../src/database/webhook/attempt-delivery';
@@ -7,6 +6,7 @@ import { apiOfFile, enter, signIn, type Party } from '../../support/api';
 import { bill } from '../../support/shared-api';
 import { moveClock, standingApproval } from '../../support/standing';
 import { recordOutcome } from '../../support/record-outcome';
+import { closeExpiredRequests } from '../../../src/database/billing-request/close-expired-requests';
 
 const { api, database } = apiOfFile({ settings: { RATE_LIMIT_CALLER: '1000/1000' } });
 

@@ -1,7 +1,4 @@
-import {
-  answerBillingRequest,
-  closeExpiredRequests,
-} from '../../../src/database/billing-request/settle-billing-request';
+import { answerBillingRequest } from '../../../src/database/billing-request/settle-billing-request';
 import { changeStatus } from '../../../src/database/entity-control/control-entity';
 import { FEED_START, readFeed } from '../../../src/database/webhook/read-event-feed';
 import {
@@ -24,6 +21,7 @@ import { moveClock, standingApproval, type Standing } from '../../support/standi
 import { recordOutcome } from '../../support/record-outcome';
 import { setWebhookUrl } from '../../support/recorded-change';
 import { engineFacts } from '../../support/keyring';
+import { closeExpiredRequests } from '../../../src/database/billing-request/close-expired-requests';
 
 const { keyring } = engineFacts;
 

@@ -1,11 +1,8 @@
 import * as fc from 'fast-check';
 import { cancelBillingRequest } from '../../../src/database/billing-request/cancel-billing-request';
-import {
-  answerBillingRequest,
-  closeExpiredRequests,
-} from '../../../src/database/billing-request/settle-billing-request';
+import { answerBillingRequest } from '../../../src/database/billing-request/settle-billing-request';
 import { windowPassed as passedSql } from '../../../src/database/clock/window-passed';
-import { answerIntent, closeExpiredIntent } from '../../../src/database/intent/end-intents';
+import { answerIntent } from '../../../src/database/intent/end-intents';
 import type { Transaction } from '../../../src/database/pool/connection';
 import { raw } from '../../../src/database/pool/statement';
 import { windowPassed } from '../../../src/domain/window-passed';
@@ -13,6 +10,8 @@ import { databaseOfFile } from '../../support/database';
 import { undone } from '../../support/open-transaction';
 import { askIntents, billBy } from '../../support/settled';
 import { lookupIdOf, standingApproval, type Standing } from '../../support/standing';
+import { closeExpiredRequests } from '../../../src/database/billing-request/close-expired-requests';
+import { closeExpiredIntent } from '../../../src/database/intent/close-expired-intent';
 
 /** The statements that end an intent or a charge, held to the rule that they decide by. */
 

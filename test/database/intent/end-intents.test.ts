@@ -1,5 +1,4 @@
 import { changeStatus } from '../../../src/database/entity-control/control-entity';
-import { closeExpiredIntent } from '../../../src/database/intent/end-intents';
 import { onboardBatch } from '../../../src/database/customer/migrate-customers';
 import { claimUnattempted } from '../../../src/database/webhook/attempt-delivery';
 import { redeliver } from '../../../src/database/webhook/list-deliveries';
@@ -10,6 +9,7 @@ import { toldInFeed } from '../../support/whole-feed';
 import { lookupIdOf, moveClock, standingApproval } from '../../support/standing';
 import { askIntents } from '../../support/settled';
 import { setWebhookUrl } from '../../support/recorded-change';
+import { closeExpiredIntent } from '../../../src/database/intent/close-expired-intent';
 
 const { db } = databaseOfFile();
 

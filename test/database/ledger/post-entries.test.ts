@@ -1,4 +1,3 @@
-import { closeExpiredRequests } from '../../../src/database/billing-request/settle-billing-request';
 import { openDatabase } from '../../../src/database/pool/connection';
 import { raw } from '../../../src/database/pool/statement';
 import { newId } from '../../../src/database/identifier/new-id';
@@ -20,6 +19,7 @@ import {
 } from '../../support/settled';
 import { moveClock, standingApproval, type Standing } from '../../support/standing';
 import { engineFacts } from '../../support/keyring';
+import { closeExpiredRequests } from '../../../src/database/billing-request/close-expired-requests';
 
 const database = databaseOfFile();
 const { db } = database;

@@ -1,12 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { sign } from 'jsonwebtoken';
 import { Client } from 'pg';
-import { closeExpiredRequests } from '../../../src/database/billing-request/settle-billing-request';
 import { ROWS_OF } from '../../../src/database/chain/chained-rows';
 import { lastHead, readHead } from '../../../src/database/chain/sign-head';
 import { foldBalances } from '../../../src/database/ledger/fold-balances';
 import { recordAuditEvent } from '../../../src/database/record/audit-event';
-import { remindBank } from '../../../src/database/refund/settle-refund';
 import { forgetDeliveries } from '../../../src/database/webhook/delete-old-deliveries';
 import { GENESIS, linkHash } from '../../../src/domain/books/chain';
 import { allDifferences, bookDifferences, chainBooks, chainDifferences } from '../../support/books';
@@ -22,6 +20,8 @@ import {
 } from '../../support/settled';
 import { moveClock, standingApproval } from '../../support/standing';
 import { raw } from '../../../src/database/pool/statement';
+import { closeExpiredRequests } from '../../../src/database/billing-request/close-expired-requests';
+import { remindBank } from '../../../src/database/refund/remind-bank';
 
 /**
  * Changes by the owner of the schema, who has no key: what `books verify` finds, by the row that it
