@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { ApiClient } from '../examples/demo/api-client';
-import { Operator, type Identity } from '../examples/demo/operator';
+import { ApiClient } from '../test/parties/client';
+import { Operator, type Identity } from '../test/parties/operator';
 import { onDatabase } from '../src/database/pool/one-connection';
 import { say, type Stops } from '../scripts/command';
 import { benchEnvironment, startEngine, type BenchEngine } from './engine';
@@ -25,7 +25,7 @@ export async function openBusiness(
   const operator = new Operator(engine.folder, environment);
   const bank = await operator.createEntity('bank', 'Bank');
   const merchant = await operator.createEntity('merchant', 'Merchant');
-  const bankApi = new ApiClient(engine.apiUrl, bank);
+  const bankApi = new ApiClient([engine.apiUrl], bank);
   const { status } = await bankApi.post('/v1/bank/customers', { customers: [PERSON] }, randomUUID());
   if (status !== 201) throw new Error(`no customer was made: ${status}`);
   return { engine, operator, bank, merchant, bankApi };

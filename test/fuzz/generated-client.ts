@@ -5,7 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { benchEnvironment } from '../../bench/engine';
 import { ownEngine } from '../../examples/demo/engine';
-import { Operator } from '../../examples/demo/operator';
+import { Operator } from '../parties/operator';
 import { runCommand, type Stops } from '../../scripts/command';
 import { OperatorError } from '../../src/domain/failures';
 import { findPythonTool } from './python-tool';

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Stops } from '../../scripts/command';
-import { Watch } from '../storm/caller';
+import { Watch } from '../parties/watch';
 import { assemble, type Cast } from '../storm/cast';
-import { arrive, readClock } from '../storm/clock';
+import { arrive, readClock } from '../parties/clock';
 import { startStormEngine, type StormEngine } from '../storm/engine';
-import { expected } from '../storm/parties';
+import { expected } from '../parties/client';
 import { wrongCharges, workflowsOf } from './observe';
 import { CHANGED, release, TODAYS, type Release } from './releases';
 

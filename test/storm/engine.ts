@@ -1,21 +1,22 @@
 import { execFile } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { freePorts } from '../../bench/ports';
-import type { Identity } from '../../examples/demo/operator';
+import type { Identity } from '../parties/operator';
 import { makeKeyring } from '../../src/database/keyring/keyring';
 import { onDatabase } from '../../src/database/pool/one-connection';
 import { poll } from '../../src/process/poll';
 import { preparePostgres } from '../../src/start/postgres';
 import { OperatorError } from '../../src/domain/failures';
+import type { Program } from '../../src/start/supervisor';
 import { temporalServer } from '../../src/start/temporal';
 import { findTemporal } from '../../src/start/temporal-binary';
 import { Disk } from './disk';
 import { Link } from './link';
-import { StormProcess } from './process';
+import { RestartedProcess } from '../launch/process';
+import { isUp, isWorkerReady } from '../launch/ready';
 
 /**
  * Two APIs, two workers, Postgres and Temporal: real processes of the storm's own, as built for
@@ -66,11 +67,10 @@ const ROOT = path.join(__dirname, '../..');
 const READY_WITHIN_MS = 60_000;
 /** Most commands take a second; to compare a ledger takes minutes, where there is much in it. */
 const COMMAND_WITHIN_MS = 600_000;
-const PROBE_WITHIN_MS = 3_000;
 
 export interface StormEngine {
   apiUrls: [string, string];
-  processes: Record<EngineProcess, StormProcess>;
+  processes: Record<EngineProcess, RestartedProcess>;
   links: Record<LinkName, Link>;
   /** For the oracle: straight to the servers. */
   ownerUrl: string;
@@ -118,13 +118,11 @@ export async function startStormEngine(
   const postgres = await preparePostgres(disk.place(folder), postgresPort, say);
   const command = await findTemporal({ cliPath: process.env['TEMPORAL_CLI_PATH'], say });
   const ports = { api: 0, postgres: postgresPort, temporal: temporalPort, temporalUi };
+  const restarted = (name: string, program: Omit<Program, 'name' | 'endsWithinMs'>) =>
+    new RestartedProcess(name, { ...program, logFile: log(name) });
   const processes = {
-    postgres: new StormProcess('postgres', postgres.program, log('postgres')),
-    temporal: new StormProcess(
-      'temporal',
-      temporalServer(command, inherited, folder, ports, NAMESPACE),
-      log('temporal'),
-    ),
+    postgres: restarted('postgres', postgres.program),
+    temporal: restarted('temporal', temporalServer(command, inherited, folder, ports, NAMESPACE)),
   } as StormEngine['processes'];
   const links = {} as StormEngine['links'];
 
@@ -181,7 +179,7 @@ export async function startStormEngine(
       const main = path.join(built, isApi ? 'api' : 'worker', 'main.js');
       const args = isApi ? ['--max-old-space-size=384', main] : [main];
       const program = { command: process.execPath, args, environment: own, cwd: folder };
-      processes[name] = new StormProcess(name, { ...program, stopSignal: 'SIGTERM' }, log(name));
+      processes[name] = restarted(name, { ...program, stopSignal: 'SIGTERM' });
       processes[name].start();
     }
     const engine: StormEngine = {
@@ -242,15 +240,12 @@ async function ready(
 ): Promise<void> {
   for (const url of apiUrls) {
     await poll(`The API at ${url}`, READY_WITHIN_MS, signal, async () => {
-      const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(PROBE_WITHIN_MS) });
-      if (!answer.ok) throw new Error(await answer.text());
+      if (!(await isUp(url, '/readyz'))) throw new Error('it is not ready');
     });
   }
   for (const name of ['worker-1', 'worker-2'] as const) {
-    const pid = () => processes[name].pid;
     await poll(name, READY_WITHIN_MS, signal, async () => {
-      const said = await readFile(log(name), 'utf8');
-      if (!said.includes(`"pid":${pid()},"msg":"worker is ready"`)) throw new Error('it is not ready');
+      if (!(await isWorkerReady(log(name), processes[name].pid))) throw new Error('it is not ready');
     });
   }
 }

@@ -1,8 +1,9 @@
-import { kobo } from '../../examples/demo/kobo';
+import { kobo } from '../parties/kobo';
 import type { Acknowledged } from './load';
 import type { BankView, MerchantView, Transaction, View } from './observe';
 import type { ServersView } from './servers';
-import { grouped, misnumbered, subjectOf, textOf, without, type Told } from './told';
+import type { Told } from '../parties/told';
+import { grouped, misnumbered, subjectOf, textOf, without } from './told';
 
 /**
  * Compares what everybody holds after a storm: callers what was acknowledged, merchants and banks

@@ -1,10 +1,6 @@
-/** One item of a webhook or of the feed, and what any oracle asks of many. */
-export interface Told {
-  type: string;
-  /** Only in the feed. */
-  eventId?: string;
-  item: Record<string, unknown>;
-}
+import type { Told } from '../parties/told';
+
+/** What any oracle asks of many items. */
 
 export const textOf = ({ type, item }: Told): string => `${type} ${JSON.stringify(item)}`;
 

@@ -1,5 +1,3 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -8,7 +6,7 @@ import { freePorts } from './free-port';
 import { openDatabase } from '../../src/database/pool/connection';
 import { migrateUp } from '../../src/database/migrate';
 import { preparePostgres } from '../../src/start/postgres';
-import type { Program } from '../../src/start/supervisor';
+import { OwnProcess, type Launched } from '../launch/process';
 import { findTemporal } from '../../src/start/temporal-binary';
 import type { TestDatabase } from './database';
 import { eventually } from './engine';
@@ -28,13 +26,6 @@ export interface OwnServers {
   stop(): Promise<void>;
 }
 
-interface ServerProcess {
-  /** Starts it and waits until it answers. */
-  start(): Promise<void>;
-  /** Ends it as a power cut would. */
-  kill(): Promise<void>;
-}
-
 const silent = () => undefined;
 
 export async function startOwnServers(): Promise<OwnServers> {
@@ -43,7 +34,7 @@ export async function startOwnServers(): Promise<OwnServers> {
   await chmod(folder, 0o711);
   const [postgresPort = 0, port = 0] = await freePorts(2);
   const embedded = await preparePostgres(folder, postgresPort, silent);
-  const postgres = serverProcess(embedded.program, () => embedded.setUp());
+  const postgres = new ServerProcess(embedded.program, () => embedded.setUp());
   await postgres.start();
   await migrateUp(embedded.ownerUrl, 'sandbox', 'Africa/Lagos');
   const db = openDatabase(embedded.databaseUrl, 8, engineFacts);
@@ -51,7 +42,7 @@ export async function startOwnServers(): Promise<OwnServers> {
   const address = `127.0.0.1:${port}`;
   const command = await findTemporal({ cliPath: process.env['TEMPORAL_CLI_PATH'], say: silent });
   const args = [...devServer(port), `--db-filename=${path.join(folder, 'temporal.db')}`];
-  const temporal = serverProcess({ command, args, environment: {}, cwd: folder }, () =>
+  const temporal = new ServerProcess({ command, args, environment: {}, cwd: folder }, () =>
     describeNamespace(address),
   );
   await temporal.start();
@@ -83,38 +74,27 @@ export const devServer = (port: number): string[] => [
   '--log-level=error',
 ];
 
-/** @param answers fails as long as it does not answer */
-function serverProcess(
-  {
-    command,
-    args,
-    environment,
-    cwd,
-    user,
-  }: Pick<Program, 'command' | 'args' | 'environment' | 'cwd' | 'user'>,
-  answers: () => Promise<unknown>,
-): ServerProcess {
-  let child: ChildProcess | undefined;
-  const running = () => child?.exitCode === null && child.signalCode === null;
-  return {
-    async start() {
-      await eventually(async () => {
-        // A Postgres that comes back finds the last of its former processes still ending, and gives
-        // up.
-        if (!running()) child = spawn(command, args, { env: environment, stdio: 'ignore', cwd, ...user });
-        return answers().then(
-          () => true,
-          () => false,
-        );
-      });
-    },
-    async kill() {
-      if (!child || !running()) return;
-      const exit = once(child, 'exit');
-      child.kill('SIGKILL');
-      await exit;
-    },
-  };
+class ServerProcess extends OwnProcess {
+  /** @param answers fails as long as it does not answer */
+  constructor(
+    launched: Launched,
+    private readonly answers: () => Promise<unknown>,
+  ) {
+    super({ ...launched, logFile: '/dev/null' });
+  }
+
+  /** Starts it and waits until it answers. */
+  override async start(): Promise<void> {
+    await eventually(async () => {
+      // A Postgres that comes back finds the last of its former processes still ending, and gives
+      // up.
+      super.start();
+      return this.answers().then(
+        () => true,
+        () => false,
+      );
+    });
+  }
 }
 
 /** @throws Error as long as Temporal is not ready */

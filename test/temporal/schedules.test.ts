@@ -137,9 +137,9 @@ test('worker, "assent migrate" and "npm start" of an installation that was given
     'correct TEMPORAL_ADDRESS or TEMPORAL_NAMESPACE.';
   expect(await run(process.execPath, await programOf('worker'))).toEqual({ code: 1, last: refusal });
   expect(await run(assent, 'migrate')).toEqual({ code: 1, last: `assent: ${refusal}` });
-  await expect(started.exit()).resolves.toBe(1);
-  expect(started.output()).toContain(refusal);
-  expect(started.output()).not.toContain('Starting the API');
+  await expect(started.ended()).resolves.toBe(1);
+  expect(started.output).toContain(refusal);
+  expect(started.output).not.toContain('Starting the API');
 
   expect(await readTemporalState(mine.db)).toMatchObject({ namespaceId: 'its own', restartingSince: null });
   expect(await mine.db.rows`SELECT FROM outbox WHERE start->>'again' IS NOT NULL`).toEqual([]);

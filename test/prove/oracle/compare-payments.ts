@@ -1,4 +1,5 @@
-import { misnumbered, type Told } from '../../storm/told';
+import type { Told } from '../../parties/told';
+import { misnumbered } from '../../storm/told';
 import type { Payment, Plan } from '../plan';
 import { inNaira, iso, koboOf, LATE_MS, type Difference } from './both';
 import { APPROVAL_WINDOW_MS } from './compare-told';

@@ -1,4 +1,5 @@
-import { grouped, misnumbered, textOf, without, type Told } from '../../storm/told';
+import type { Told } from '../../parties/told';
+import { grouped, misnumbered, textOf, without } from '../../storm/told';
 import { SETTLEMENT_WINDOW_MS } from '../plan';
 import { inNaira, iso, koboOf, LATE_MS, nameOf, type Both } from './both';
 

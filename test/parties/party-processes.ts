@@ -1,4 +1,4 @@
-import type { PartyProcess } from '../examples/demo/parties/process';
+import type { PartyProcess } from './process';
 
 /** Processes that are ended together, also where one of them does not start. */
 export class PartyProcesses {

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Caller } from './caller';
-import { expected } from './parties';
+import { type ApiClient, expected } from './client';
 
 export interface ClockOwner {
   name: string;
-  network: Caller;
+  network: ApiClient;
 }
 
 const LOOK_EVERY_MS = 100;
