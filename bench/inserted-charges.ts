@@ -3,7 +3,8 @@ import { ApiClient } from '../test/parties/client';
 import { Operator, type Identity } from '../test/parties/operator';
 import { onDatabase } from '../src/database/pool/one-connection';
 import { say, type Stops } from '../scripts/command';
-import { benchEnvironment, startEngine, type BenchEngine } from './engine';
+import { engineEnvironment } from '../test/launch/settings';
+import { startEngine, type BenchEngine } from './engine';
 
 /** An engine with one bank that has one customer, and a merchant. */
 export interface Business {
@@ -19,7 +20,7 @@ export async function openBusiness(
   signal: AbortSignal,
   stops: Stops,
 ): Promise<Business> {
-  const environment = benchEnvironment(settings);
+  const environment = engineEnvironment(settings);
   const engine = await startEngine(environment, { apis: 1, workers: 1 }, say, signal);
   stops.push(() => engine.stop());
   const operator = new Operator(engine.folder, environment);

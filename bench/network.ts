@@ -1,11 +1,10 @@
 import { ApiClient } from '../test/parties/client';
 import { Operator } from '../test/parties/operator';
 import { BankControl, PartyControl } from '../test/parties/control';
-import { startBankProcess, startMerchantProcess } from '../test/parties/process';
+import { PartyProcesses, startBankProcess, startMerchantProcess } from '../test/parties/process';
 import { onboard, setTrust, setWebhook } from '../test/parties/steps';
 import { Biller } from './biller';
 import type { BenchEngine } from './engine';
-import { PartyProcesses } from '../test/parties/party-processes';
 
 /** The small merchant's: each probe has one that no other probe in flight is likely to have. */
 const NEIGHBOUR_CUSTOMERS = 20;

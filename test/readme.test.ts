@@ -11,7 +11,8 @@ import { eventually } from './support/engine';
 import { freePort } from '../src/process/listen';
 import { readCast } from '../src/sandbox/cast';
 import { linkProgram } from './support/installation';
-import { freeOffset, fromBuild, makeStartFolder, NpmStart } from './support/npm-start';
+import { makeFolder } from './launch/folder';
+import { freeOffset, fromBuild, NpmStart } from './support/npm-start';
 import { answersIn, onOtherPort, Shell } from './support/shell';
 
 /**
@@ -25,7 +26,7 @@ const ROOT = path.join(__dirname, '..');
 const START_TIMEOUT_MS = 180_000;
 
 let folder: string;
-let removeFolder: () => Promise<void>;
+let removeFolder: () => void;
 let started: NpmStart;
 let shell: Shell;
 let openShell: () => Shell;
@@ -37,7 +38,7 @@ const printed = new Map<string, string>();
 let blocks: { title: string; script: string }[];
 
 beforeAll(async () => {
-  ({ folder, remove: removeFolder } = await makeStartFolder());
+  ({ folder, remove: removeFolder } = makeFolder('start'));
   // "In the same folder".
   const PATH = await linkProgram(folder);
   const offset = await freeOffset();
@@ -56,7 +57,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await shell?.close();
   await started?.stop();
-  await removeFolder?.();
+  removeFolder?.();
 });
 
 /** The answers that a block printed. */

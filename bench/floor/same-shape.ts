@@ -1,11 +1,15 @@
 import { ApiClient } from '../../test/parties/client';
 import { Operator } from '../../test/parties/operator';
 import { PartyControl } from '../../test/parties/control';
-import { startBankProcess, startMerchantProcess, startScript } from '../../test/parties/process';
+import {
+  PartyProcesses,
+  startBankProcess,
+  startMerchantProcess,
+  startScript,
+} from '../../test/parties/process';
 import type { Biller } from '../biller';
 import { built } from '../build';
 import type { BenchEngine } from '../engine';
-import { PartyProcesses } from '../../test/parties/party-processes';
 
 /**
  * The floor *same shape* (`charge.ts`) with a bank and a merchant of its own, which are those of

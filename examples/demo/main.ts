@@ -1,5 +1,5 @@
 import { runCommand } from '../../scripts/command';
-import { ownEngine, runningEngine, type StoryEngine } from './engine';
+import { ownEngine, runningEngine, type StoryEngine } from '../../test/launch/own-engine';
 import { Narrator, paint } from './narrator';
 import { Operator } from '../../test/parties/operator';
 import { tellStory } from './story';

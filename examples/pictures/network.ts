@@ -1,6 +1,6 @@
 import { AssentClient } from '@assent/client';
 import { CUSTOMERS } from '../demo/customers';
-import type { StoryEngine } from '../demo/engine';
+import type { StoryEngine } from '../../test/launch/own-engine';
 import { holds } from '../demo/narrator';
 import { Operator, type Identity } from '../../test/parties/operator';
 import type { PartyProcess } from '../../test/parties/process';

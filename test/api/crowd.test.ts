@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterEach(() => api.closeConnections());
 afterAll(async () => {
-  api.kill();
+  await api.kill();
   await test.drop();
 });
 
@@ -96,7 +96,7 @@ it('many responses that nobody reads are in memory once', async () => {
     await tokenFor('127.0.0.2');
     expect((await residentMiB()) - before).toBeLessThan(UNREAD * UNREAD_MAX_MIB);
   } finally {
-    api.kill();
+    await api.kill();
   }
 });
 

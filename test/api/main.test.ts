@@ -45,9 +45,9 @@ describe('an API', () => {
   beforeAll(async () => {
     api = await ApiProcess.started(test.url);
   });
-  afterAll(() => {
+  afterAll(async () => {
     api.closeConnections();
-    api.kill();
+    await api.kill();
   });
 
   it('serves while Temporal is away, and says so when asked', async () => {

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { benchEnvironment } from '../../bench/engine';
-import { ownEngine, type StoryEngine } from '../../examples/demo/engine';
+import { engineEnvironment } from '../launch/settings';
+import { ownEngine, type StoryEngine } from '../launch/own-engine';
 import { Operator, type Identity } from '../parties/operator';
 import type { Stops } from '../../scripts/command';
 import type { Role } from '../../src/domain/entity';
@@ -39,8 +39,6 @@ export interface Target {
   parties: Parties;
 }
 
-const LOOSE = '100000/100000';
-
 /** Enough that what one call uses up is still there for the next few. */
 const CUSTOMERS = 12;
 /** An event is in the feed as soon as the transactions are over that ran beside its own. */
@@ -55,9 +53,7 @@ export async function openTarget(
   signal: AbortSignal,
   stops: Stops,
 ): Promise<Target> {
-  const limits = ['LOOKUP', 'MERCHANT_BATCH', 'TOKEN', 'TOKEN_ADDRESS', 'FAILED_AUTH', 'UNKNOWN'];
-  const environment = benchEnvironment({
-    ...Object.fromEntries(limits.map((name) => [`RATE_LIMIT_${name}`, LOOSE])),
+  const environment = engineEnvironment({
     ACCESS_TOKEN_TTL_S: '86400',
     NODE_OPTIONS: `--require=${path.join(__dirname, 'loopback-only.cjs')}`,
     ...settings,

@@ -2,6 +2,8 @@ import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
+import { OperatorError } from '../../src/domain/failures';
+import { poll } from '../../src/process/poll';
 
 export interface Launched {
   command: string;
@@ -12,16 +14,20 @@ export interface Launched {
   user?: { uid: number; gid: number } | undefined;
   /** What asks it to end in order. */
   stopSignal?: NodeJS.Signals;
+  /** It is killed where it has not ended by then; without, it is waited for. */
+  endsWithinMs?: number;
   /** Takes what it prints, in place of `output`. */
   logFile?: string;
   /** What it has started dies and freezes with it. */
   hasFamily?: boolean;
+  /** It is started once more where it gives up before it is ready. */
+  startsAnew?: boolean;
   /** In a group of its own: Ctrl-C reaches the owner alone, which then ends the rest in order. */
   detached?: boolean;
 }
 
 /** What supervisors give. */
-const STOPPED_WITHIN_MS = 10_000;
+const ENDS_WITHIN_MS = 10_000;
 /**
  * Before it is started again after a death of its own: a dead Postgres takes that long to be gone.
  */
@@ -90,11 +96,12 @@ export class OwnProcess {
     this.frozen = [];
   }
 
-  /** Asks it to end in order, and ends it after the time that supervisors give. */
+  /** Asks it to end in order. */
   async stop(): Promise<void> {
+    const { stopSignal = 'SIGTERM', endsWithinMs } = this.launched;
     this.thaw();
-    this.signal(this.launched.stopSignal ?? 'SIGTERM');
-    const force = setTimeout(() => this.signalAll('SIGKILL'), STOPPED_WITHIN_MS);
+    this.signal(stopSignal);
+    const force = endsWithinMs && setTimeout(() => this.signalAll('SIGKILL'), endsWithinMs);
     await this.exit;
     clearTimeout(force);
   }
@@ -125,6 +132,30 @@ export class OwnProcess {
   }
 }
 
+/** A slow machine compiles for long. */
+const READY_WITHIN_MS = 60_000;
+
+/** A process whose start is over when it is ready. */
+export class ReadyProcess extends OwnProcess {
+  /** @param isReady asked again and again; a failure is no */
+  constructor(
+    launched: Launched,
+    private readonly isReady: (pid: number | undefined) => Promise<unknown>,
+  ) {
+    super(launched);
+  }
+
+  override async start(more: NodeJS.ProcessEnv = {}): Promise<void> {
+    super.start(more);
+    await poll('The process', READY_WITHIN_MS, new AbortController().signal, async () => {
+      const { output, launched } = this;
+      if (!this.isRunning && !launched.startsAnew) throw new OperatorError(`It did not start: ${output}`);
+      super.start(more);
+      if ((await this.isReady(this.pid)) === false) throw new Error('it says no');
+    });
+  }
+}
+
 /**
  * A process that is started again whenever it dies. Whoever runs the service has a supervisor that
  * does so; unlike that one, this one never gives up.
@@ -138,7 +169,7 @@ export class RestartedProcess extends OwnProcess {
     readonly name: string,
     launched: Launched & { logFile: string },
   ) {
-    super({ ...launched, hasFamily: true, detached: true });
+    super({ ...launched, endsWithinMs: ENDS_WITHIN_MS, hasFamily: true, detached: true });
   }
 
   replace(args: string[]): void {

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 /** Longest that a probe is waited for: what is ready answers at once. */
 const PROBE_WITHIN_MS = 3_000;
 
-/** Whether an API answers that it is well: at `/healthz`, or at `/readyz` with all that it needs. */
+/** Whether an API is well: at `/healthz` by itself, at `/readyz` with all that it needs. */
 export async function isUp(apiUrl: string, probe: '/healthz' | '/readyz' = '/healthz'): Promise<boolean> {
   const signal = AbortSignal.timeout(PROBE_WITHIN_MS);
   return fetch(apiUrl + probe, { signal }).then(

@@ -23,7 +23,7 @@ export interface Said {
 }
 
 /** What comes of a matter, step by step. */
-export interface Steps {
+interface Steps {
   /**
    * `book` moves the money, `report` tells of the last move, `wait` lets a first attempt pass, and
    * `untilClosed` the whole window. Any other word is said to the network: a decision of the
@@ -51,10 +51,10 @@ const DECISIONS = ['deny', 'suspended'];
 interface Matter {
   on: Said['on'];
   about: string;
-  amount: number;
   path: string;
-  done: (bankTransactionId: string | undefined) => Record<string, unknown>;
-  undone: (word: string) => Record<string, unknown>;
+  /** Absent where none moves. */
+  money?: { amount: unknown; moved: (bankTransactionId: string | undefined) => Record<string, unknown> };
+  said: (word: string) => Record<string, unknown>;
 }
 
 /**
@@ -121,13 +121,15 @@ export class Bank {
     await this.act(steps, {
       on: 'charge',
       about: billingRequestId,
-      amount: item['amount'] as number,
       path: '/v1/billing/bank-response',
-      done: (bankTransactionId) => ({
-        ...(action === undefined ? plain : decided(action)),
-        bankTransactionId,
-      }),
-      undone: (word) => (DECISIONS.includes(word) ? decided(word) : { ...plain, declineReason: word }),
+      money: {
+        amount: item['amount'],
+        moved: (bankTransactionId) => ({
+          ...(action === undefined ? plain : decided(action)),
+          bankTransactionId,
+        }),
+      },
+      said: (word) => (DECISIONS.includes(word) ? decided(word) : { ...plain, declineReason: word }),
     });
   }
 
@@ -136,10 +138,12 @@ export class Bank {
     await this.act(this.script.refund(item).steps, {
       on: 'refund',
       about: refundId,
-      amount: item['amount'] as number,
       path: '/v1/bank/refund-response',
-      done: (bankTransactionId) => ({ refundId, action: 'completed', bankTransactionId }),
-      undone: (reason) => ({ refundId, action: 'rejected', reason }),
+      money: {
+        amount: item['amount'],
+        moved: (bankTransactionId) => ({ refundId, action: 'completed', bankTransactionId }),
+      },
+      said: (reason) => ({ refundId, action: 'rejected', reason }),
     });
   }
 
@@ -149,10 +153,8 @@ export class Bank {
     await this.act(steps, {
       on: 'intent',
       about: String(item['intentId']),
-      amount: 0,
       path: '/v1/billing/intent-response',
-      done: () => ({}),
-      undone: (customerDecision) => ({
+      said: (customerDecision) => ({
         ...about,
         entityId: (item['merchant'] as { id: string }).id,
         customerDecision,
@@ -162,18 +164,19 @@ export class Bank {
   }
 
   private async act(steps: readonly string[], matter: Matter): Promise<void> {
-    const { about, amount, done, undone } = matter;
+    const { about, money, said } = matter;
     let entry: BookEntry | undefined;
     for (const step of steps) {
-      if (step === 'book') {
-        entry = { bankTransactionId: randomUUID(), about, kobo: kobo(amount), state: 'standing' };
-        this.book.push(entry);
-      } else if (step === 'wait') await wait(SLOWLY_MS);
+      if (step === 'wait') await wait(SLOWLY_MS);
       else if (step === 'untilClosed') await this.isClosed(about);
-      else if (step === 'report') {
-        const status = await this.say(matter, done(entry?.bankTransactionId));
+      else if (step === 'book' && money) {
+        const amount = kobo(money.amount as number);
+        entry = { bankTransactionId: randomUUID(), about, kobo: amount, state: 'standing' };
+        this.book.push(entry);
+      } else if (step === 'report' && money) {
+        const status = await this.say(matter, money.moved(entry?.bankTransactionId));
         if (status === 409 && entry) entry.state = 'reversed';
-      } else await this.say(matter, undone(step));
+      } else await this.say(matter, said(step));
     }
   }
 

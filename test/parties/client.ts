@@ -34,7 +34,7 @@ export interface Call {
   isRepeatable: boolean;
   /** Where one try takes longer than those of other calls. */
   withinMs: number | undefined;
-  send(signal: AbortSignal): Promise<Response>;
+  send: (signal: AbortSignal) => Promise<Response>;
 }
 
 export interface Said {
@@ -235,7 +235,7 @@ function answerOf<Body>({ status, headers, text }: Said): Answer<Body> {
   const body = (isJson ? JSON.parse(text) : text) as Body;
   const told: unknown = Array.isArray(body) ? body : (body as { data?: unknown }).data;
   const [data, items] = Array.isArray(told) ? [{}, told as Answer['items']] : [told ?? {}, []];
-  return { status, headers, text, body, data: data as Answer['data'], items };
+  return { status, headers, text, body, data, items };
 }
 
 /** @throws Error where the status is another */

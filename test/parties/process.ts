@@ -50,6 +50,22 @@ export async function startScript<Ready>(
 
 export type PartyProcess = Child<{ url: string }>;
 
+/** Processes that are ended together, also where one of them does not start. */
+export class PartyProcesses {
+  private readonly started: PartyProcess[] = [];
+
+  /** @returns where it listens */
+  async urlOf(starting: Promise<PartyProcess>): Promise<string> {
+    const party = await starting;
+    this.started.push(party);
+    return party.ready.url;
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.started.map((party) => party.stop()));
+  }
+}
+
 export const startBankProcess = (
   apiUrl: string,
   { clientId, clientSecret, webhookSecret }: Identity,

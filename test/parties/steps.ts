@@ -30,14 +30,19 @@ export async function setWebhook(api: ApiClient, url: string): Promise<void> {
   expected(200, await api.put('/v1/webhooks/endpoint', { url }));
 }
 
+export async function createMerchants(provider: ApiClient, names: readonly string[]): Promise<Identity[]> {
+  const merchants = names.map((name) => ({ clientRef: name, name, email: `${name}@example.com` }));
+  const made = await provider.post('/v1/provider/merchants', { merchants }, randomUUID());
+  const items = expected(201, made)['merchants'] as (Identity & { merchantId: string })[];
+  return items.map((item) => ({ ...item, entityId: item.merchantId }));
+}
+
 /** A merchant that its provider trusts. */
 export async function createMerchant(provider: ApiClient, name: string): Promise<Identity> {
-  const merchants = [{ clientRef: name, name, email: `${name}@example.com` }];
-  const made = await provider.post('/v1/provider/merchants', { merchants }, randomUUID());
-  const [item] = expected(201, made)['merchants'] as (Identity & { merchantId: string })[];
-  if (!item) throw new Error('no merchant was made');
-  await setTrust(provider, item.merchantId, 'trusted');
-  return { ...item, entityId: item.merchantId };
+  const [merchant] = await createMerchants(provider, [name]);
+  if (!merchant) throw new Error('no merchant was made');
+  await setTrust(provider, merchant.entityId, 'trusted');
+  return merchant;
 }
 
 /** @returns the status of the answer */

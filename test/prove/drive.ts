@@ -70,7 +70,7 @@ async function perform(
     case 'trust':
       return setTrust(cast.provider, merchant.entityId, act.what === 'trust' ? 'trusted' : 'untrusted');
     case 'jump': {
-      const { now } = await readClock(merchant);
+      const { now } = await readClock(network);
       const by = `PT${(act.to - now) / 1000}S`;
       return (await network.post('/v1/sandbox/clock/advance', { by, jump: true }, key)).status;
     }

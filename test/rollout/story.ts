@@ -134,7 +134,7 @@ const AMOUNT_NAIRA = 10;
 
 /** @returns the ids of daily schedules of the merchant with the test clock */
 async function makeSchedules({ club, customers }: Cast, count: number, from: number): Promise<string[]> {
-  const { now } = await readClock(club);
+  const { now } = await readClock(club.network);
   const made: string[] = [];
   for (let i = 0; i < count; i++) {
     const customer = customers[(from + i) % customers.length];

@@ -7,15 +7,8 @@ import { onDatabase } from '../../src/database/pool/one-connection';
 import { startEngine } from '../../src/start/engine';
 import { eventually } from '../support/engine';
 import { installation } from '../support/installation';
-import {
-  freeOffset,
-  fromBuild,
-  FROM_SOURCE,
-  lives,
-  makeStartFolder,
-  NpmStart,
-  recorded,
-} from '../support/npm-start';
+import { makeFolder } from '../launch/folder';
+import { freeOffset, fromBuild, FROM_SOURCE, lives, NpmStart, recorded } from '../support/npm-start';
 
 const run = promisify(execFile);
 
@@ -32,7 +25,7 @@ const KEPT = `SELECT FROM entities WHERE name = 'Kept Bank'`;
 
 describe('npm start', () => {
   let folder: string;
-  let removeFolder: () => Promise<void>;
+  let removeFolder: () => void;
   let settings: Record<string, string>;
   let started: NpmStart;
   const start = (from = built) => (started = new NpmStart(folder, settings, from));
@@ -41,13 +34,13 @@ describe('npm start', () => {
   const at = (port: number) => `http://127.0.0.1:${port + Number(settings['PORT_OFFSET'])}`;
 
   beforeAll(async () => {
-    ({ folder, remove: removeFolder } = await makeStartFolder());
+    ({ folder, remove: removeFolder } = makeFolder('start'));
     settings = { PORT_OFFSET: String(await freeOffset()) };
   });
 
   afterAll(async () => {
     await started.stop();
-    await removeFolder();
+    removeFolder();
   });
 
   // A single engine goes through all of this, in order: a start takes most of the time.

@@ -5,10 +5,10 @@ import type { ChargeAnswer, IntentAnswer, RefundAnswer } from './plan';
 /** What banks say, in the words of a plan. */
 export interface Words {
   /** @param turn how often the bank has been asked for this, with this time */
-  charge(item: Item, turn: number): ChargeAnswer;
-  refund(item: Item): RefundAnswer;
+  charge: (item: Item, turn: number) => ChargeAnswer;
+  refund: (item: Item) => RefundAnswer;
   /** The limits of a standing approval; undefined where the intent is to be answered otherwise. */
-  standing(item: Item): { daily?: number; monthly?: number } | undefined;
+  standing: (item: Item) => { daily?: number; monthly?: number } | undefined;
 }
 
 /** Each operation of the storm says in its own text what comes of it. */

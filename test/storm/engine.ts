@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { freePorts } from '../../bench/ports';
+import { freePorts } from '../launch/ports';
 import type { Identity } from '../parties/operator';
 import { makeKeyring } from '../../src/database/keyring/keyring';
 import { onDatabase } from '../../src/database/pool/one-connection';
@@ -15,8 +14,10 @@ import { temporalServer } from '../../src/start/temporal';
 import { findTemporal } from '../../src/start/temporal-binary';
 import { Disk } from './disk';
 import { Link } from './link';
+import { makeFolder } from '../launch/folder';
 import { RestartedProcess } from '../launch/process';
 import { isUp, isWorkerReady } from '../launch/ready';
+import { WITHOUT_LIMITS } from '../launch/settings';
 
 /**
  * Two APIs, two workers, Postgres and Temporal: real processes of the storm's own, as built for
@@ -32,10 +33,7 @@ export type EngineProcess = OurProcess | 'postgres' | 'temporal';
 type Server = 'postgres' | 'temporal';
 export type LinkName = `${OurProcess} to ${Server}`;
 
-/**
- * Windows that close while one watches; the other limits are for callers one by one, and here one
- * is many.
- */
+/** Windows that close while one watches. */
 const WINDOW_S = 12;
 const SETTINGS = {
   ASSENT_MODE: 'sandbox',
@@ -50,15 +48,7 @@ const SETTINGS = {
   // For four minutes every five seconds: no receiver is given up while a storm lasts over it.
   WEBHOOK_RETRY_S: `1,2,3,${Array.from({ length: 47 }, () => 5).join(',')}`,
   WEBHOOK_TIMEOUT_S: '4',
-  RATE_LIMIT_CALLER: '100000/100000',
-  RATE_LIMIT_ANSWER: '100000/100000',
-  RATE_LIMIT_ITEMS: '100000/100000',
-  RATE_LIMIT_LOOKUP: '100000/100000',
-  RATE_LIMIT_MERCHANT_BATCH: '1000/1000',
-  RATE_LIMIT_UNKNOWN: '100000/100000',
-  INTENTS_PER_CUSTOMER_DAY: '1000',
-  RATE_LIMIT_TOKEN: '1000/1000',
-  RATE_LIMIT_TOKEN_ADDRESS: '1000/1000',
+  ...WITHOUT_LIMITS,
 };
 
 const NAMESPACE = 'storm';
@@ -107,10 +97,8 @@ export async function startStormEngine(
 ): Promise<StormEngine> {
   const built = path.join(root, 'dist/src');
   if (!existsSync(path.join(built, 'api/main.js'))) throw new OperatorError('Run "npm run build" first.');
-  const folder = mkdtempSync(path.join(tmpdir(), 'assent-storm-'));
+  const { folder, remove } = makeFolder('storm');
   const disk = new Disk(diskFolder);
-  // Postgres does not run as root: the user that it runs as then must get through to its data.
-  chmodSync(folder, 0o711);
   const [postgresPort = 0, temporalPort = 0, temporalUi = 0, ...apiPorts] = await freePorts(5);
   const log = (name: string) => path.join(folder, `${name}.log`);
   const inherited = { PATH: process.env['PATH'], HOME: process.env['HOME'], TMPDIR: process.env['TMPDIR'] };
@@ -134,7 +122,7 @@ export async function startStormEngine(
     await temporal.stop();
     await database.stop();
     if (!keep) disk.clear();
-    if (!keep) rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
+    if (!keep) remove();
   };
 
   try {

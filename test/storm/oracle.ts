@@ -2,8 +2,7 @@ import { kobo } from '../parties/kobo';
 import type { Acknowledged } from './load';
 import type { BankView, MerchantView, Transaction, View } from './observe';
 import type { ServersView } from './servers';
-import type { Told } from '../parties/told';
-import { grouped, misnumbered, subjectOf, textOf, without } from './told';
+import { grouped, misnumbered, subjectOf, textOf, without, type Told } from './told';
 
 /**
  * Compares what everybody holds after a storm: callers what was acknowledged, merchants and banks

@@ -1,6 +1,10 @@
-import type { Told } from '../parties/told';
-
-/** What any oracle asks of many items. */
+/** One item of a webhook or of the feed, as any oracle sees it, and what it asks of many. */
+export interface Told {
+  type: string;
+  /** Only in the feed. */
+  eventId?: string;
+  item: Record<string, unknown>;
+}
 
 export const textOf = ({ type, item }: Told): string => `${type} ${JSON.stringify(item)}`;
 

@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { OwnProcess, type Launched } from '../launch/process';
+import { ReadyProcess, type Launched } from '../launch/process';
 import { isUp } from '../launch/ready';
-import { eventually } from './engine';
 import { freePorts } from './free-port';
 import { programOf } from './installation';
 import { keys } from './keyring';
@@ -25,7 +24,7 @@ export const environmentOf = (databaseUrl: string, port: number, more: NodeJS.Pr
 });
 
 /** An API as a process of its own, and connections to it. */
-export class ApiProcess extends OwnProcess {
+export class ApiProcess extends ReadyProcess {
   private readonly open: Socket[] = [];
 
   private constructor(
@@ -33,7 +32,7 @@ export class ApiProcess extends OwnProcess {
     readonly port: number,
     readonly metricsPort: number,
   ) {
-    super(launched);
+    super(launched, () => isUp(`http://127.0.0.1:${port}`));
   }
 
   /** @param options of Node */
@@ -46,8 +45,7 @@ export class ApiProcess extends OwnProcess {
     const environment = environmentOf(databaseUrl, port, { METRICS_PORT: String(metricsPort), ...more });
     const args = [...options, await programOf('api')];
     const api = new ApiProcess({ command: process.execPath, args, environment }, port, metricsPort);
-    api.start();
-    await eventually(() => isUp(api.url));
+    await api.start();
     return api;
   }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import { ApiClient, type Answer, type Envelope } from '../parties/client';
+import { ApiClient, expected, type Answer, type Envelope } from '../parties/client';
 import type { BankControl, PartyControl } from '../parties/control';
 import type { ReceivedEvent } from '../parties/receiver';
 import type { Told } from '../parties/told';
@@ -147,16 +147,13 @@ export class Merchant {
   /** The true state of an intent or a charge. */
   async retrieve(id: string): Promise<Record<string, unknown>> {
     const folder = id.startsWith('int_') ? 'intents' : 'requests';
-    const { status, body } = await this.api.get(`/v1/billing/${folder}/${id}`);
-    if (status !== 200) throw new Error(`${id}: ${status} ${JSON.stringify(body)}`);
-    return body.data;
+    return expected(200, await this.api.get(`/v1/billing/${folder}/${id}`));
   }
 
   /** Moves the test clock and waits until all that fell due on the way is done. */
   async advanceClock(by: string): Promise<void> {
-    const { status, body } = await this.api.post('/v1/sandbox/clock/advance', { by }, randomUUID());
-    if (status !== 202) throw new Error(`the clock answered ${status}: ${JSON.stringify(body)}`);
-    while (!(await readClock({ name: this.entityId, network: this.api })).ready) await wait(POLL_MS);
+    expected(202, await this.api.post('/v1/sandbox/clock/advance', { by }, randomUUID()));
+    while (!(await readClock(this.api)).ready) await wait(POLL_MS);
   }
 }
 
@@ -169,14 +166,9 @@ export class Cast {
   constructor(private readonly engine: CastEngine) {}
 
   async bank(customers = 1): Promise<Bank> {
-    const { engine } = this;
-    const { entityId, ...identity } = await engine.createEntity('bank', 'Harbour Bank');
-    this.identities.set(entityId, identity);
-    const { control, stop } = await startBank(engine.apiUrl, identity);
-    this.started.push({ control, stop });
-    const api = new ApiClient([engine.apiUrl], identity);
-    this.apis.push(api);
-    await setWebhook(api, control.webhookUrl);
+    const { entityId, api, control } = await this.enter('bank', 'Harbour Bank', (identity) =>
+      startBank(this.engine.apiUrl, identity),
+    );
     const numbers = Array.from({ length: customers }, (_, n) => n);
     const [first, ...rest] = (await onboard(api, randomUUID(), numbers)).values();
     if (!first) throw new Error('a bank needs a customer');
@@ -184,16 +176,25 @@ export class Cast {
   }
 
   async merchant({ trusted = true } = {}): Promise<Merchant> {
-    const { engine } = this;
-    const { entityId, ...identity } = await engine.createEntity('merchant', 'Palm Grocers');
-    this.identities.set(entityId, identity);
-    if (trusted) await engine.trust(entityId);
-    const { control, stop } = await startMerchant(identity);
-    this.started.push({ control, stop });
-    const api = new ApiClient([engine.apiUrl], identity);
-    this.apis.push(api);
-    await setWebhook(api, control.webhookUrl);
+    const { entityId, api, control } = await this.enter('merchant', 'Palm Grocers', startMerchant);
+    if (trusted) await this.engine.trust(entityId);
     return new Merchant(entityId, api, control);
+  }
+
+  /** An entity with its server, told to the network. */
+  private async enter<Control extends PartyControl>(
+    type: 'bank' | 'merchant',
+    name: string,
+    start: (identity: PartyIdentity) => Promise<Started<Control>>,
+  ): Promise<{ entityId: string; api: ApiClient; control: Control }> {
+    const { entityId, ...identity } = await this.engine.createEntity(type, name);
+    this.identities.set(entityId, identity);
+    const started = await start(identity);
+    this.started.push(started);
+    const api = new ApiClient([this.engine.apiUrl], identity);
+    this.apis.push(api);
+    await setWebhook(api, started.control.webhookUrl);
+    return { entityId, api, control: started.control };
   }
 
   /** What a party of this cast signs in with. */
@@ -241,7 +242,7 @@ export async function agreement(
     customerDecision: decision,
     ...(spendingLimits && { spendingLimits }),
   });
-  if (answer.status !== 200) throw new Error(`the approval: ${answer.status} ${JSON.stringify(answer.body)}`);
+  expected(200, answer);
   const { paymentID } = await merchant.hears('billing.intent.response', intentId);
   return String(paymentID);
 }

@@ -4,7 +4,7 @@ import { Connection } from '@temporalio/client';
 import { createEntity, type EntityCredentials } from '../../src/database/entity/create-entity';
 import type { Role } from '../../src/domain/entity';
 import { registerSearchAttributes } from '../../src/temporal/register-search-attributes';
-import { OwnProcess, type Launched } from '../launch/process';
+import { ReadyProcess } from '../launch/process';
 import { isUp, isWorkerReady } from '../launch/ready';
 import { createTestDatabase, type TestDatabase } from './database';
 import { freePort } from './free-port';
@@ -43,39 +43,7 @@ export interface TestEngine {
 }
 
 /** An API or a worker. */
-export class EngineProcess extends OwnProcess {
-  private constructor(
-    launched: Launched,
-    private readonly isReady: (pid: number | undefined) => Promise<boolean>,
-  ) {
-    super(launched);
-  }
-
-  static async of(
-    name: 'api' | 'worker',
-    environment: NodeJS.ProcessEnv,
-    isReady: (pid: number | undefined) => Promise<boolean>,
-  ): Promise<EngineProcess> {
-    // So that Postgres can tell which of the two holds a connection.
-    const named = new URL(environment['DATABASE_URL'] ?? '');
-    named.searchParams.set('application_name', name);
-    const args = [await programOf(name)];
-    const launched = { command: process.execPath, args };
-    return new EngineProcess(
-      { ...launched, environment: { ...environment, DATABASE_URL: named.href } },
-      isReady,
-    );
-  }
-
-  /** Starts it, if it does not run, and waits until it is ready. */
-  override async start(more: NodeJS.ProcessEnv = {}): Promise<void> {
-    super.start(more);
-    await eventually(async () => {
-      if (!this.isRunning) throw new Error(`it did not start: ${this.output}`);
-      return this.isReady(this.pid);
-    });
-  }
-}
+export type EngineProcess = ReadyProcess;
 
 const READY_TIMEOUT_MS = 60_000;
 
@@ -114,13 +82,13 @@ export async function startEngine(
     ...(await prepare?.({ apiUrl, database })),
   };
   const newApi = (port: number, more: Record<string, string>) =>
-    EngineProcess.of('api', { ...environment, ...more, PORT: String(port) }, () => isUp(urlAt(port)));
+    engineProcess('api', { ...environment, ...more, PORT: String(port) }, () => isUp(urlAt(port)));
   const metricsPort = Number(settings['METRICS_PORT'] ?? 0);
   const metricsAt = (port: number) => ({ METRICS_PORT: String(metricsPort === 0 ? 0 : port) });
   const unmeasured = { METRICS_PORT: '0' };
   const others: EngineProcess[] = [];
   const newWorker = (more: Record<string, string>) =>
-    EngineProcess.of('worker', { ...environment, ...more }, (pid) => isWorkerReady(logFile, pid));
+    engineProcess('worker', { ...environment, ...more }, (pid) => isWorkerReady(logFile, pid));
   const [api, worker] = await Promise.all([
     newApi(apiPort, metricsAt(metricsPort)),
     newWorker(metricsAt(metricsPort + 1)),
@@ -181,6 +149,19 @@ async function createNamespace(address: string, namespace: string): Promise<void
     ),
   );
   await connection.close();
+}
+
+async function engineProcess(
+  name: 'api' | 'worker',
+  environment: NodeJS.ProcessEnv,
+  isReady: (pid: number | undefined) => Promise<boolean>,
+): Promise<EngineProcess> {
+  // So that Postgres can tell which of the two holds a connection.
+  const named = new URL(environment['DATABASE_URL'] ?? '');
+  named.searchParams.set('application_name', name);
+  const settings = { ...environment, DATABASE_URL: named.href };
+  const args = [await programOf(name)];
+  return new ReadyProcess({ command: process.execPath, args, environment: settings }, isReady);
 }
 
 /**

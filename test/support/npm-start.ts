@@ -1,5 +1,4 @@
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { lives, readEngineFile, type EngineFile, type Started } from '../../src/process/engine-file';
@@ -61,13 +60,6 @@ export class NpmStart extends OwnProcess {
   interrupt(): void {
     process.kill(-(this.pid ?? 0), 'SIGINT');
   }
-}
-
-/** A folder to start in, which another user, as whom root runs Postgres, may enter. */
-export async function makeStartFolder(): Promise<{ folder: string; remove: () => Promise<void> }> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'assent-start-'));
-  await chmod(folder, 0o711);
-  return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
 /**

@@ -1,15 +1,14 @@
-import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Connection } from '@temporalio/client';
 import { freePorts } from './free-port';
 import { openDatabase } from '../../src/database/pool/connection';
 import { migrateUp } from '../../src/database/migrate';
 import { preparePostgres } from '../../src/start/postgres';
-import { OwnProcess, type Launched } from '../launch/process';
+import { makeFolder } from '../launch/folder';
+import { ReadyProcess, type Launched } from '../launch/process';
 import { findTemporal } from '../../src/start/temporal-binary';
 import type { TestDatabase } from './database';
-import { eventually } from './engine';
 import { engineFacts } from './keyring';
 
 /** A Postgres and a Temporal of one test file's own, which keep their data when they are killed. */
@@ -19,8 +18,8 @@ export interface OwnServers {
   ownerUrl: string;
   superuserUrl: string;
   temporalAddress: string;
-  postgres: ServerProcess;
-  temporal: ServerProcess;
+  postgres: ReadyProcess;
+  temporal: ReadyProcess;
   /** As if the disk that Temporal's data is on had been lost; it must not be running. */
   loseTemporalData(): Promise<void>;
   stop(): Promise<void>;
@@ -29,12 +28,10 @@ export interface OwnServers {
 const silent = () => undefined;
 
 export async function startOwnServers(): Promise<OwnServers> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'assent-servers-'));
-  // As root, Postgres runs as a user of its own, who must get through to its data.
-  await chmod(folder, 0o711);
+  const { folder, remove } = makeFolder('servers');
   const [postgresPort = 0, port = 0] = await freePorts(2);
   const embedded = await preparePostgres(folder, postgresPort, silent);
-  const postgres = new ServerProcess(embedded.program, () => embedded.setUp());
+  const postgres = serverProcess(embedded.program, () => embedded.setUp());
   await postgres.start();
   await migrateUp(embedded.ownerUrl, 'sandbox', 'Africa/Lagos');
   const db = openDatabase(embedded.databaseUrl, 8, engineFacts);
@@ -42,7 +39,7 @@ export async function startOwnServers(): Promise<OwnServers> {
   const address = `127.0.0.1:${port}`;
   const command = await findTemporal({ cliPath: process.env['TEMPORAL_CLI_PATH'], say: silent });
   const args = [...devServer(port), `--db-filename=${path.join(folder, 'temporal.db')}`];
-  const temporal = new ServerProcess({ command, args, environment: {}, cwd: folder }, () =>
+  const temporal = serverProcess({ command, args, environment: {}, cwd: folder }, () =>
     describeNamespace(address),
   );
   await temporal.start();
@@ -59,7 +56,7 @@ export async function startOwnServers(): Promise<OwnServers> {
     },
     async stop() {
       await Promise.all([postgres.kill(), temporal.kill()]);
-      await rm(folder, { recursive: true, force: true, maxRetries: 10 });
+      remove();
     },
   };
 }
@@ -74,28 +71,13 @@ export const devServer = (port: number): string[] => [
   '--log-level=error',
 ];
 
-class ServerProcess extends OwnProcess {
-  /** @param answers fails as long as it does not answer */
-  constructor(
-    launched: Launched,
-    private readonly answers: () => Promise<unknown>,
-  ) {
-    super({ ...launched, logFile: '/dev/null' });
-  }
-
-  /** Starts it and waits until it answers. */
-  override async start(): Promise<void> {
-    await eventually(async () => {
-      // A Postgres that comes back finds the last of its former processes still ending, and gives
-      // up.
-      super.start();
-      return this.answers().then(
-        () => true,
-        () => false,
-      );
-    });
-  }
-}
+/**
+ * A Postgres that comes back finds the last of its former processes still ending, and gives up.
+ *
+ * @param answers fails as long as it does not answer
+ */
+const serverProcess = (launched: Launched, answers: () => Promise<unknown>): ReadyProcess =>
+  new ReadyProcess({ ...launched, startsAnew: true, logFile: '/dev/null' }, answers);
 
 /** @throws Error as long as Temporal is not ready */
 export async function describeNamespace(address: string): Promise<void> {

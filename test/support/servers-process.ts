@@ -110,6 +110,7 @@ async function startTemporal(folder: string, stops: (() => Promise<void>)[]): Pr
     environment: process.env,
     cwd: folder,
     logFile: '/dev/null',
+    endsWithinMs: 5_000,
   });
   temporal.start();
   stops.push(() => temporal.stop());

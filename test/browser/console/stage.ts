@@ -8,8 +8,8 @@ import { lookupIdOf } from '../../support/standing';
 
 /*
  * The console with something of each kind to look at, for the test file that imports this.
- * Each role signs in once. A mouse is used in the views and for a team's daily work alone: elsewhere
- * each step of Tab has to be seen.
+ * Each role signs in once. A mouse is used in the views and for a team's daily work alone:
+ * elsewhere each step of Tab has to be seen.
  */
 
 type Role = 'bank' | 'merchant' | 'provider';

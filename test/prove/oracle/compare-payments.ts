@@ -1,5 +1,4 @@
-import type { Told } from '../../parties/told';
-import { misnumbered } from '../../storm/told';
+import { misnumbered, type Told } from '../../storm/told';
 import type { Payment, Plan } from '../plan';
 import { inNaira, iso, koboOf, LATE_MS, type Difference } from './both';
 import { APPROVAL_WINDOW_MS } from './compare-told';

@@ -1,5 +1,4 @@
-import type { Told } from '../../parties/told';
-import { grouped, misnumbered, textOf, without } from '../../storm/told';
+import { grouped, misnumbered, textOf, without, type Told } from '../../storm/told';
 import { SETTLEMENT_WINDOW_MS } from '../plan';
 import { inNaira, iso, koboOf, LATE_MS, nameOf, type Both } from './both';
 

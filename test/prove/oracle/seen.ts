@@ -1,4 +1,4 @@
-import type { Told } from '../../parties/told';
+import type { Told } from '../../storm/told';
 import type { Kind } from './ledger';
 
 /** The oracle compares its prediction with these: views by API, webhooks and the banks' books. */
