@@ -1,18 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { ApiClient, Answer, Envelope } from '../examples/demo/api-client';
-import type { PartyControl } from '../examples/demo/parties/control';
-import type { ReceivedEvent } from '../examples/demo/parties/receiver';
+import { expected, type ApiClient } from '../test/parties/client';
+import type { CustomerIds } from '../test/parties/steps';
+import type { PartyControl } from '../test/parties/control';
+import type { ReceivedEvent } from '../test/parties/receiver';
 import { Arrivals, inFlight } from './load';
 
 const INTENTS_PER_CALL = 100;
 /** Between two reads of what the merchant has heard: what comes meanwhile is fetched in one go. */
 const FEED_PAUSE_MS = 10;
-
-export interface Onboarded {
-  customerId: string;
-  lookupID: string;
-}
 
 interface Customer {
   customerId: string;
@@ -35,11 +31,9 @@ export class Biller {
   private readonly customers: Customer[] = [];
   private closed = false;
   private turn = 0;
-  private call = 0;
 
-  /** @param apis the same caller at each API */
   constructor(
-    private readonly apis: ApiClient[],
+    private readonly api: ApiClient,
     readonly webhooks: PartyControl,
   ) {
     this.failed = this.listen();
@@ -47,8 +41,8 @@ export class Biller {
   }
 
   /** Another merchant, whom the same customers have given their approval. */
-  likeWith(apis: ApiClient[], webhooks: PartyControl): Biller {
-    const other = new Biller(apis, webhooks);
+  likeWith(api: ApiClient, webhooks: PartyControl): Biller {
+    const other = new Biller(api, webhooks);
     other.customers.push(...this.customers);
     return other;
   }
@@ -58,15 +52,15 @@ export class Biller {
   }
 
   /** Asks all of them for their standing approval, which their banks give for them. */
-  async agree(known: Onboarded[]): Promise<void> {
+  async agree(known: readonly Pick<CustomerIds, 'customerId' | 'lookupID'>[]): Promise<void> {
     for (let from = 0; from < known.length; from += INTENTS_PER_CALL) {
       const some = known.slice(from, from + INTENTS_PER_CALL);
       const lookupIDs = some.map(({ lookupID }) => lookupID);
       const intent = { lookupIDs, currency: 'NGN', description: 'Groceries' };
-      const answer = await this.api().post<unknown>('/v1/billing/intent', intent, randomUUID());
+      const answer = await this.api.post<unknown>('/v1/billing/intent', intent, randomUUID());
       if (answer.status !== 200) throw new Error(`intents: ${answer.status} ${JSON.stringify(answer.body)}`);
       await inFlight(some.length, some.length, async (i) => {
-        const { customerId, lookupID } = some[i] as Onboarded;
+        const { customerId, lookupID } = some[i] as CustomerIds;
         await this.ended.of(lookupID);
         this.customers.push({ customerId, paymentID: this.paymentIDs.get(lookupID) ?? '' });
       });
@@ -81,7 +75,7 @@ export class Biller {
   async bill(charges: number): Promise<number> {
     const startedAt = performance.now();
     const payers = Array.from({ length: charges }, () => this.nextCustomer().paymentID);
-    const { status, body } = await this.api().post<{ billingRequestId?: string }[]>(
+    const { status, body } = await this.api.post<{ billingRequestId?: string }[]>(
       '/v1/customer/bill',
       { paymentIDs: payers, amount: 12.5, currency: 'NGN', description: 'Rice and beans' },
       randomUUID(),
@@ -105,9 +99,9 @@ export class Biller {
   async schedule(at: number, schedules: number, atOnce: number): Promise<Promise<number>[]> {
     const done: Promise<number>[] = [];
     await inFlight(schedules, atOnce, async () => {
-      const { data } = expect(
+      const { scheduleId: made } = expected(
         201,
-        await this.api().post(
+        await this.api.post(
           '/v1/billing/recurring/create',
           {
             ...this.nextCustomer(),
@@ -119,15 +113,11 @@ export class Biller {
           randomUUID(),
         ),
       );
-      const scheduleId = String(data['scheduleId']);
+      const scheduleId = String(made);
       this.schedules.add(scheduleId);
       done.push(this.ended.of(scheduleId));
     });
     return done;
-  }
-
-  private api(): ApiClient {
-    return this.apis[this.call++ % this.apis.length] as ApiClient;
   }
 
   private nextCustomer(): Customer {
@@ -157,10 +147,4 @@ export class Biller {
       if (typeof item['scheduleId'] === 'string') this.ended.report(item['scheduleId']);
     }
   }
-}
-
-/** @throws Error where another status came */
-export function expect(status: number, answer: Answer): Envelope {
-  if (answer.status !== status) throw new Error(`${answer.status}: ${JSON.stringify(answer.body)}`);
-  return answer.body;
 }

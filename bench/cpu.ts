@@ -12,7 +12,7 @@ const NAMES: [name: string, mark: RegExp][] = [
   ['worker', /src\/worker\/main/],
   ['Temporal', /\bstart-dev\b|\/temporal-server-/],
   // The folder of its data comes after the program's name.
-  ['Temporal Postgres', new RegExp(`^\\S*/postgres\\b.*${TEMPORAL_FOLDER}`)],
+  ['Temporal Postgres', new RegExp(`^\\S*/postgres\\b.*assent-${TEMPORAL_FOLDER}-`)],
   ['Postgres', /^\S*\/postgres\b/],
   ['floor worker', /bench\/floor\/worker/],
   ['floor HTTP', /bench\/floor\/http/],

@@ -1,43 +1,20 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { ownEngine, type StoryEngine } from '../examples/demo/engine';
-import { readConfig, SETTING_NAMES } from '../src/settings/config';
-import { makeKeyring } from '../src/database/keyring/keyring';
+import { ownEngine, type StoryEngine } from '../test/launch/own-engine';
+import { readConfig } from '../src/settings/config';
 import type { BucketRate } from '../src/database/call/rate-limit';
 import { poll } from '../src/process/poll';
 import type * as Start from '../src/start/engine';
 import type { ownProgram } from '../src/start/own-program';
 import type * as Ports from '../src/start/ports';
 import { Supervisor } from '../src/start/supervisor';
+import { engineEnvironment } from '../test/launch/settings';
 import { importBuilt } from './build';
-import { freePorts } from './ports';
-
-/**
- * Settings of the engine under load. Its limits are for callers one by one; here one merchant is
- * all of them.
- */
-const SETTINGS = {
-  RATE_LIMIT_CALLER: '100000/100000',
-  RATE_LIMIT_ANSWER: '100000/100000',
-  RATE_LIMIT_ITEMS: '100000/100000',
-  INTENTS_PER_CUSTOMER_DAY: '1000000',
-  APPROVALS_PER_CUSTOMER_DAY: '1000000',
-};
-
-/** Nothing of the operator's own settings, which may name servers that hold real data. */
-function withoutSettings(): NodeJS.ProcessEnv {
-  const own = new Set(SETTING_NAMES.filter((name) => name !== 'TEMPORAL_CLI_PATH'));
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !own.has(name)));
-}
-
-/** @param more settings of this run, beside those of a benchmark */
-export function benchEnvironment(more: Record<string, string> = {}): NodeJS.ProcessEnv {
-  return { ...withoutSettings(), ASSENT_KEYS: makeKeyring(), ...SETTINGS, ...more };
-}
+import { freePorts } from '../test/launch/ports';
 
 /** Settings that decide how fast the engine may go and how long it waits. */
 export function settingsInForce(): Record<string, string> {
-  const config = readConfig(benchEnvironment());
+  const config = readConfig(engineEnvironment());
   return {
     RATE_LIMIT_CALLER: rate(config.RATE_LIMIT_CALLER),
     RATE_LIMIT_ANSWER: rate(config.RATE_LIMIT_ANSWER),

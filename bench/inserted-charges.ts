@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { ApiClient } from '../examples/demo/api-client';
-import { Operator, type Identity } from '../examples/demo/operator';
+import { ApiClient } from '../test/parties/client';
+import { Operator, type Identity } from '../test/parties/operator';
 import { onDatabase } from '../src/database/pool/one-connection';
 import { say, type Stops } from '../scripts/command';
-import { benchEnvironment, startEngine, type BenchEngine } from './engine';
+import { engineEnvironment } from '../test/launch/settings';
+import { startEngine, type BenchEngine } from './engine';
 
 /** An engine with one bank that has one customer, and a merchant. */
 export interface Business {
@@ -19,13 +20,13 @@ export async function openBusiness(
   signal: AbortSignal,
   stops: Stops,
 ): Promise<Business> {
-  const environment = benchEnvironment(settings);
+  const environment = engineEnvironment(settings);
   const engine = await startEngine(environment, { apis: 1, workers: 1 }, say, signal);
   stops.push(() => engine.stop());
   const operator = new Operator(engine.folder, environment);
   const bank = await operator.createEntity('bank', 'Bank');
   const merchant = await operator.createEntity('merchant', 'Merchant');
-  const bankApi = new ApiClient(engine.apiUrl, bank);
+  const bankApi = new ApiClient([engine.apiUrl], bank);
   const { status } = await bankApi.post('/v1/bank/customers', { customers: [PERSON] }, randomUUID());
   if (status !== 201) throw new Error(`no customer was made: ${status}`);
   return { engine, operator, bank, merchant, bankApi };

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import { untilAborted } from '../src/process/deadline';
 import { onDatabase } from '../src/database/pool/one-connection';
-import { startScript } from '../examples/demo/parties/process';
+import { startScript } from '../test/parties/process';
 import { runCommand, say, wholeNumber, type Stops } from '../scripts/command';
 import { compareBooks } from './audit';
 import { built } from './build';

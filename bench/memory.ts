@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Pool } from 'undici';
-import { ApiClient } from '../examples/demo/api-client';
+import { ApiClient } from '../test/parties/client';
 import { runCommand, say, type Stops } from '../scripts/command';
 import { insertCharges, openBusiness } from './inserted-charges';
 import { inFlight } from './load';
@@ -45,7 +45,7 @@ async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
   const banks = [bank];
   while (banks.length < BANKS) {
     const identity = await operator.createEntity('bank', `Bank ${banks.length + 1}`);
-    banks.push(await enter(new ApiClient(engine.apiUrl, identity)));
+    banks.push(await enter(new ApiClient([engine.apiUrl], identity)));
   }
 
   say('Warming up …');

@@ -1,14 +1,11 @@
-import { randomUUID } from 'node:crypto';
-import { ApiClient } from '../examples/demo/api-client';
-import { Operator } from '../examples/demo/operator';
-import { BankControl, PartyControl } from '../examples/demo/parties/control';
-import { startBankProcess, startMerchantProcess } from '../examples/demo/parties/process';
-import { Biller, expect, type Onboarded } from './biller';
+import { ApiClient } from '../test/parties/client';
+import { Operator } from '../test/parties/operator';
+import { BankControl, PartyControl } from '../test/parties/control';
+import { PartyProcesses, startBankProcess, startMerchantProcess } from '../test/parties/process';
+import { onboard, setTrust, setWebhook } from '../test/parties/steps';
+import { Biller } from './biller';
 import type { BenchEngine } from './engine';
-import { PartyProcesses } from './party-processes';
 
-/** The most that one call takes. */
-const CUSTOMERS_PER_CALL = 500;
 /** The small merchant's: each probe has one that no other probe in flight is likely to have. */
 const NEIGHBOUR_CUSTOMERS = 20;
 
@@ -38,20 +35,19 @@ export class Network {
     const parties = new PartyProcesses();
     const merchant = async (name: string) => {
       const identity = await operator.createEntity('merchant', name, [`--provider=${provider.entityId}`]);
-      const trust = { merchantId: identity.entityId, trustLevel: 'trusted' };
-      const providerApi = new ApiClient(engine.apiUrl, provider);
-      expect(200, await providerApi.patch('/v1/provider/merchant/trust', trust));
+      await setTrust(new ApiClient([engine.apiUrl], provider), identity.entityId, 'trusted');
       const control = new PartyControl(await parties.urlOf(startMerchantProcess(identity)));
-      const apis = engine.apiUrls.map((one) => new ApiClient(one, identity));
-      await listenAt(apis[0] as ApiClient, control);
-      return { apis, biller: new Biller(apis, control) };
+      const api = new ApiClient(engine.apiUrls, identity);
+      await setWebhook(api, control.webhookUrl);
+      return { api, biller: new Biller(api, control) };
     };
     const bank = async (apiUrl: string, count: number, from: number) => {
       const identity = await operator.createEntity('bank', `Bank from ${from}`);
       const control = new BankControl(await parties.urlOf(startBankProcess(apiUrl, identity)));
-      const api = new ApiClient(apiUrl, identity);
-      await listenAt(api, control);
-      return { control, known: await onboard(api, count, from) };
+      const api = new ApiClient([apiUrl], identity);
+      await setWebhook(api, control.webhookUrl);
+      const numbers = Array.from({ length: count }, (_, i) => from + i);
+      return { control, known: [...(await onboard(api, 'customer', numbers)).values()] };
     };
     try {
       const [big, small] = [await merchant('Merchant'), await merchant('Neighbour')];
@@ -66,7 +62,7 @@ export class Network {
       banks.push(other);
       await small.biller.agree(other.known);
       const controls = banks.map(({ control }) => control);
-      return new Network(parties, big.apis[0] as ApiClient, big.biller, small.biller, controls);
+      return new Network(parties, big.api, big.biller, small.biller, controls);
     } catch (error) {
       await parties.stop();
       throw error;
@@ -86,26 +82,4 @@ export class Network {
   token(): Promise<string> {
     return this.merchantApi.accessToken();
   }
-}
-
-async function listenAt(api: ApiClient, { webhookUrl }: PartyControl): Promise<void> {
-  expect(200, await api.put('/v1/webhooks/endpoint', { url: webhookUrl }));
-}
-
-async function onboard(bankApi: ApiClient, count: number, first: number): Promise<Onboarded[]> {
-  const known: Onboarded[] = [];
-  for (let from = 0; from < count; from += CUSTOMERS_PER_CALL) {
-    const customers = Array.from({ length: Math.min(CUSTOMERS_PER_CALL, count - from) }, (_, i) => ({
-      clientRef: `customer-${first + from + i}`,
-      firstname: 'Ngozi',
-      lastname: 'Umeh',
-      accountName: 'Ngozi Umeh',
-      email: `ngozi.${first + from + i}@example.com`,
-      country: 'NG',
-      accountNumber: String(1_000_000_000 + first + from + i),
-    }));
-    const answer = await bankApi.post('/v1/bank/customers', { customers }, randomUUID());
-    known.push(...(expect(201, answer).data['customers'] as Onboarded[]));
-  }
-  return known;
 }

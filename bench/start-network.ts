@@ -1,5 +1,6 @@
 import { say, type Stops } from '../scripts/command';
-import { benchEnvironment, startEngine, type BenchEngine } from './engine';
+import { engineEnvironment } from '../test/launch/settings';
+import { startEngine, type BenchEngine } from './engine';
 import { Gauges } from './gauges';
 import { Network } from './network';
 import { startTemporalOnPostgres, type RunningTemporal } from './temporal-postgres';
@@ -26,7 +27,7 @@ export async function startNetwork(
   stops: Stops,
 ): Promise<MeasuredNetwork> {
   const temporal = wanted.temporal === 'postgres' ? await startTemporalOnPostgres(signal, stops) : undefined;
-  const environment = benchEnvironment(
+  const environment = engineEnvironment(
     temporal && { TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: temporal.namespace },
   );
   const engine = await startEngine(environment, wanted, say, signal);

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { Connection } from '@temporalio/client';
@@ -12,7 +11,8 @@ import { Supervisor, type Program } from '../src/start/supervisor';
 import { buildWithGo, cacheFolder, firstOf, usable } from '../src/start/temporal-binary';
 import { say, type Stops } from '../scripts/command';
 import type { Gauged } from './gauges';
-import { freePorts } from './ports';
+import { makeFolder } from '../test/launch/folder';
+import { freePorts } from '../test/launch/ports';
 
 /**
  * The Temporal server as production has it, for `--temporal postgres`: one node that runs all four
@@ -51,7 +51,7 @@ export interface RunningTemporal {
 }
 
 /** The name of the folder, by which its Postgres is told from the engine's. */
-export const TEMPORAL_FOLDER = 'assent-bench-temporal-';
+export const TEMPORAL_FOLDER = 'bench-temporal';
 
 /**
  * Builds what is missing, and starts it in a temporary folder.
@@ -63,13 +63,11 @@ export async function startTemporalOnPostgres(signal: AbortSignal, stops: Stops)
   const server = await findProgram('the Temporal server', 'cmd/server');
   const sqlTool = await findProgram("Temporal's SQL tool", 'cmd/tools/sql');
   signal.throwIfAborted();
-  const folder = mkdtempSync(path.join(tmpdir(), TEMPORAL_FOLDER));
-  // Postgres does not run as root: the user that it runs as then must get through to its data.
-  chmodSync(folder, 0o711);
+  const { folder, remove } = makeFolder(TEMPORAL_FOLDER);
   const processes = new Supervisor(path.join(folder, 'log'), say);
   stops.push(async () => {
     await processes.stop();
-    rmSync(folder, { recursive: true, force: true });
+    remove();
   });
   const ports = await choosePorts();
   const postgres = await preparePostgres(folder, ports.postgres, say);

@@ -435,6 +435,37 @@ describe('the look', () => {
   );
 });
 
+const SELF = 'test/architecture.test.ts';
+/** Shells and programs in another language that a test reads, and what belongs to a whole run. */
+const OTHER_PROGRAMS = [
+  'test/cli/conformance.test.ts',
+  'test/fuzz/schemathesis.ts',
+  'test/parties/process.ts',
+  'test/start/lock.test.ts',
+  'test/start/supervisor.test.ts',
+  'test/support/servers.ts',
+  'test/support/shell.ts',
+  'test/webhook-receiver.test.ts',
+];
+
+describe('what tests, benchmarks and examples share', () => {
+  const sources = ['test', 'bench', 'examples'].flatMap((folder) => filesUnder(folder));
+
+  it('starts engines and servers in one way, so that each of them is ended, whoever started it', () => {
+    const starting = sources
+      .filter(({ path, text }) => path !== SELF && /\b(?:spawn|fork)\(/.test(text))
+      .map(({ path }) => path);
+    expect(starting.toSorted()).toEqual([...OTHER_PROGRAMS, 'test/launch/process.ts'].toSorted());
+  });
+
+  it('leads simulated parties to the network in one way: one client asks for their tokens', () => {
+    const ofApi = /^test\/(?:api|hostile|sandbox|support)\//;
+    const parties = sources.filter(({ path }) => !ofApi.test(path) && path !== SELF);
+    const asking = parties.filter(({ text }) => text.includes('client_credentials')).map(({ path }) => path);
+    expect(asking).toEqual(['test/parties/client.ts']);
+  });
+});
+
 describe('the style', () => {
   it('has no room where anything may be put: every file is named for what it holds', () => {
     const folders = ['test', 'bench', 'migrations', 'scripts', 'examples'];

@@ -1,18 +1,18 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { AssentClient } from '@assent/client';
 import { Client, Connection } from '@temporalio/client';
 import { Client as Postgres } from 'pg';
-import type { Identity } from '../examples/demo/operator';
+import type { Identity } from './parties/operator';
+import { OwnProcess } from './launch/process';
 import { blocksRunBy } from './support/code-blocks';
 import { eventually } from './support/engine';
 import { freePort } from '../src/process/listen';
 import { readCast } from '../packages/sandbox/src/cast';
 import { linkProgram } from './support/installation';
-import { freeOffset, fromBuild, makeStartFolder, NpmStart } from './support/npm-start';
+import { makeFolder } from './launch/folder';
+import { freeOffset, fromBuild, NpmStart } from './support/npm-start';
 import { answersIn, onOtherPort, Shell } from './support/shell';
 
 /**
@@ -26,7 +26,7 @@ const ROOT = path.join(__dirname, '..');
 const START_TIMEOUT_MS = 180_000;
 
 let folder: string;
-let removeFolder: () => Promise<void>;
+let removeFolder: () => void;
 let started: NpmStart;
 let shell: Shell;
 let openShell: () => Shell;
@@ -38,7 +38,7 @@ const printed = new Map<string, string>();
 let blocks: { title: string; script: string }[];
 
 beforeAll(async () => {
-  ({ folder, remove: removeFolder } = await makeStartFolder());
+  ({ folder, remove: removeFolder } = makeFolder('start'));
   // "In the same folder".
   const PATH = await linkProgram(folder);
   const offset = await freeOffset();
@@ -57,7 +57,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await shell?.close();
   await started?.stop();
-  await removeFolder?.();
+  removeFolder?.();
 });
 
 /** The answers that a block printed. */
@@ -309,19 +309,27 @@ async function createEntity(type: 'bank' | 'merchant', name: string): Promise<Id
 }
 
 describe('beside the five minutes', () => {
-  const programs: Program[] = [];
+  const programs: OwnProcess[] = [];
   afterAll(() => Promise.all(programs.map((program) => program.stop())));
 
   /** One of TypeScript, run as a reader runs it in this repository. */
-  function run(file: string, { clientId, clientSecret, webhookSecret }: Identity): Program {
-    const program = new Program(file, {
-      ASSENT_URL: assentUrl,
-      CLIENT_ID: clientId,
-      CLIENT_SECRET: clientSecret,
-      WEBHOOK_SECRET: webhookSecret,
-      CUSTOMER_EMAIL: 'bisi@example.com',
-      PORT: '0',
+  function run(file: string, { clientId, clientSecret, webhookSecret }: Identity): OwnProcess {
+    const program = new OwnProcess({
+      command: process.execPath,
+      // It finds the client as `tsconfig.json` says.
+      args: ['--import', pathToFileURL(require.resolve('tsx')).href, file],
+      environment: {
+        PATH: process.env['PATH'],
+        ASSENT_URL: assentUrl,
+        CLIENT_ID: clientId,
+        CLIENT_SECRET: clientSecret,
+        WEBHOOK_SECRET: webhookSecret,
+        CUSTOMER_EMAIL: 'bisi@example.com',
+        PORT: '0',
+      },
+      cwd: ROOT,
     });
+    program.start();
     programs.push(program);
     return program;
   }
@@ -346,7 +354,7 @@ describe('beside the five minutes', () => {
     });
 
     const runningShop = run('examples/shop/main.ts', shop);
-    expect(await runningShop.ended).toBe(0);
+    expect(await runningShop.ended()).toBe(0);
     expect(runningShop.output.split('\n')).toEqual(
       expect.arrayContaining([
         'charge successful 1500.5',
@@ -370,7 +378,7 @@ describe('beside the five minutes', () => {
     await writeFile(file, source.replaceAll('4100', String(receiverPort)));
     const reader = run(file, shop);
 
-    expect({ code: await reader.ended, output: reader.output }).toEqual({
+    expect({ code: await reader.ended(), output: reader.output }).toEqual({
       code: 0,
       output: expect.stringContaining('webhook: ') as string,
     });
@@ -383,27 +391,3 @@ describe('beside the five minutes', () => {
     expect(reader.output).toMatch(/^a file of \d+ bytes$/m);
   });
 });
-
-/** A program of TypeScript, which finds the client as `tsconfig.json` says. */
-class Program {
-  output = '';
-  readonly ended: Promise<number | null>;
-  private readonly child: ChildProcess;
-
-  constructor(file: string, environment: Record<string, string>) {
-    this.child = spawn(process.execPath, ['--import', pathToFileURL(require.resolve('tsx')).href, file], {
-      cwd: ROOT,
-      env: { PATH: process.env['PATH'], ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    for (const stream of [this.child.stdout, this.child.stderr]) {
-      stream?.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
-    }
-    this.ended = once(this.child, 'close').then(([code]) => code as number | null);
-  }
-
-  async stop(): Promise<void> {
-    this.child.kill();
-    await this.ended;
-  }
-}

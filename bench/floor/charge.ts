@@ -6,7 +6,7 @@ import express, { type Request, type RequestHandler, type Response } from 'expre
 import { Pool } from 'pg';
 import { Agent, request } from 'undici';
 import { z } from 'zod';
-import { setting } from '../../examples/demo/parties/main';
+import { setting } from '../../test/parties/main';
 import { bodyWithSignature, webhookHeaders } from '../../src/domain/webhook/webhook-signature';
 import { BILLING } from '../../src/worker/capacity';
 import { accessTokenCheck } from './access-token';

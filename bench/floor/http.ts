@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { z } from 'zod';
-import { setting } from '../../examples/demo/parties/main';
+import { setting } from '../../test/parties/main';
 import { accessTokenCheck } from './access-token';
 
 /**

@@ -1,11 +1,15 @@
-import { ApiClient } from '../../examples/demo/api-client';
-import { Operator } from '../../examples/demo/operator';
-import { PartyControl } from '../../examples/demo/parties/control';
-import { startBankProcess, startMerchantProcess, startScript } from '../../examples/demo/parties/process';
+import { ApiClient } from '../../test/parties/client';
+import { Operator } from '../../test/parties/operator';
+import { PartyControl } from '../../test/parties/control';
+import {
+  PartyProcesses,
+  startBankProcess,
+  startMerchantProcess,
+  startScript,
+} from '../../test/parties/process';
 import type { Biller } from '../biller';
 import { built } from '../build';
 import type { BenchEngine } from '../engine';
-import { PartyProcesses } from '../party-processes';
 
 /**
  * The floor *same shape* (`charge.ts`) with a bank and a merchant of its own, which are those of
@@ -46,7 +50,7 @@ export class SameShapeFloor {
           body: JSON.stringify({ url: webhookUrl }),
         });
       }
-      return new SameShapeFloor(processes, like.likeWith([new ApiClient(url, merchant)], control));
+      return new SameShapeFloor(processes, like.likeWith(new ApiClient([url], merchant), control));
     } catch (error) {
       await processes.stop();
       throw error;

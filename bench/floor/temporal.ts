@@ -1,5 +1,5 @@
 import { Client, Connection } from '@temporalio/client';
-import { startScript, type Child } from '../../examples/demo/parties/process';
+import { startScript, type Child } from '../../test/parties/process';
 import { built } from '../build';
 import { Arrivals, inFlight } from '../load';
 import { FLOOR_TASK_QUEUE, type FloorMessage } from './worker';

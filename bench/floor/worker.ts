@@ -6,7 +6,7 @@ import {
   Worker,
   type WorkflowBundleOption,
 } from '@temporalio/worker';
-import { setting } from '../../examples/demo/parties/main';
+import { setting } from '../../test/parties/main';
 import { BILLING } from '../../src/worker/capacity';
 
 /**

@@ -10,7 +10,7 @@ import { poll } from '../../src/process/poll';
 import { preparePostgres } from '../../src/start/postgres';
 import { Supervisor } from '../../src/start/supervisor';
 import { say } from '../../scripts/command';
-import { freePorts } from '../ports';
+import { freePorts } from '../../test/launch/ports';
 
 /** A Postgres of the benchmark's own, in a folder that may be kept and measured again. */
 export interface Server {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import type { AnswerOf, AssentClient } from '@assent/client';
-import { inNaira, kobo } from './kobo';
+import { inNaira, kobo } from '../../test/parties/kobo';
 import { holds, type Say } from './narrator';
 
 type Statement = AnswerOf<'getStatement'>['data'];

@@ -1,7 +1,7 @@
 import { runCommand } from '../../scripts/command';
-import { ownEngine, runningEngine, type StoryEngine } from './engine';
+import { ownEngine, runningEngine, type StoryEngine } from '../../test/launch/own-engine';
 import { Narrator, paint } from './narrator';
-import { Operator } from './operator';
+import { Operator } from '../../test/parties/operator';
 import { tellStory } from './story';
 
 /**

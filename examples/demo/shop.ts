@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { AssentClient } from '@assent/client';
 import { holds } from './narrator';
-import type { Identity } from './operator';
-import { BankControl, type PartyControl } from './parties/control';
-import { startBankProcess, startMerchantProcess, type PartyProcess } from './parties/process';
-import type { ReceivedEvent } from './parties/receiver';
+import type { Identity } from '../../test/parties/operator';
+import { BankControl, type PartyControl } from '../../test/parties/control';
+import { startBankProcess, startMerchantProcess, type PartyProcess } from '../../test/parties/process';
+import type { ReceivedEvent } from '../../test/parties/receiver';
 
 /** A standing agreement, or a customer who is asked this once. */
 export type Payer = { paymentIDs: [string] } | { lookupIDs: [string] };

@@ -2,10 +2,10 @@ import { AssentClient, AssentError, type AnswerOf } from '@assent/client';
 import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { readStatements } from './books';
 import { CUSTOMERS } from './customers';
-import { inNaira, kobo } from './kobo';
+import { inNaira, kobo } from '../../test/parties/kobo';
 import { holds, type Narrator } from './narrator';
-import type { Identity, Operator } from './operator';
-import type { PartyProcess } from './parties/process';
+import type { Identity, Operator } from '../../test/parties/operator';
+import type { PartyProcess } from '../../test/parties/process';
 import { expectDeclined, expectPaid, hearsOf, openServers, WEBHOOK_WITHIN_MS, type Servers } from './shop';
 
 export interface Stage {

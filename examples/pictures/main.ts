@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import { benchEnvironment } from '../../bench/engine';
-import { ownEngine } from '../demo/engine';
+import { engineEnvironment } from '../../test/launch/settings';
+import { ownEngine } from '../../test/launch/own-engine';
 import { runCommand, say, type Stops } from '../../scripts/command';
 import { OperatorError } from '../../src/domain/failures';
 import { launchBrowser } from './find-browser';
@@ -28,7 +28,7 @@ async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
   const names = only.length > 0 ? only : [...Object.keys(STORIES), SANDBOX, CONSOLE];
   const browser = await launchBrowser();
   stops.push(() => browser.close());
-  const environment = benchEnvironment();
+  const environment = engineEnvironment();
   const engine = await ownEngine(environment, say, signal);
   stops.push(() => engine.stop());
   const network = await openNetwork(engine, environment, (party) => stops.push(() => party.stop()));

@@ -1,9 +1,9 @@
 import { AssentClient } from '@assent/client';
 import { CUSTOMERS } from '../demo/customers';
-import type { StoryEngine } from '../demo/engine';
+import type { StoryEngine } from '../../test/launch/own-engine';
 import { holds } from '../demo/narrator';
-import { Operator, type Identity } from '../demo/operator';
-import type { PartyProcess } from '../demo/parties/process';
+import { Operator, type Identity } from '../../test/parties/operator';
+import type { PartyProcess } from '../../test/parties/process';
 import { openServers, type Servers } from '../demo/shop';
 
 /** A merchant and a bank with its customers, each with a server of its own. */

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterEach(() => api.closeConnections());
 afterAll(async () => {
-  api.kill();
+  await api.kill();
   await test.drop();
 });
 
@@ -57,7 +57,7 @@ describe.each([
   /** More than twice what the process needs; a flood takes minutes to fill the default. */
   const HEAP = '--max-old-space-size=256';
   beforeAll(async () => {
-    api = await ApiProcess.start(test.url, [HEAP], settings);
+    api = await ApiProcess.started(test.url, [HEAP], settings);
   });
   afterAll(() => api.kill());
 
@@ -87,7 +87,7 @@ describe.each([
 });
 
 it('many responses that nobody reads are in memory once', async () => {
-  api = await ApiProcess.start(test.url, []);
+  api = await ApiProcess.started(test.url);
   try {
     await (await fetch(`${api.url}/openapi.json`)).text();
     const before = await residentMiB();
@@ -96,15 +96,15 @@ it('many responses that nobody reads are in memory once', async () => {
     await tokenFor('127.0.0.2');
     expect((await residentMiB()) - before).toBeLessThan(UNREAD * UNREAD_MAX_MIB);
   } finally {
-    api.kill();
+    await api.kill();
   }
 });
 
 it('a crowd that comes while the process is busy has its turn afterwards, each at its first try', async () => {
-  api = await ApiProcess.start(test.url, []);
-  api.child.kill('SIGSTOP');
+  api = await ApiProcess.started(test.url);
+  api.freeze();
   // The system takes them in for the process.
   await api.manyFrom('127.0.0.11', CROWD);
-  api.child.kill('SIGCONT');
+  api.thaw();
   expect(await api.statusFrom('127.0.0.1')).toBe(200);
 });

@@ -43,11 +43,11 @@ it('an API whose port is taken ends with a word on what to do', async () => {
 describe('an API', () => {
   let api: ApiProcess;
   beforeAll(async () => {
-    api = await ApiProcess.start(test.url, []);
+    api = await ApiProcess.started(test.url);
   });
-  afterAll(() => {
+  afterAll(async () => {
     api.closeConnections();
-    api.kill();
+    await api.kill();
   });
 
   it('serves while Temporal is away, and says so when asked', async () => {
@@ -60,11 +60,10 @@ describe('an API', () => {
     const request = 'GET /healthz HTTP/1.1\r\nHost: assent\r\n\r\n';
     const kept = await api.from('127.0.0.1');
     expect(await said(kept, request, /alive/)).toMatch(/^HTTP\/1\.1 200 [^]*keep-alive/);
-    const ended = once(api.child, 'exit');
-    api.child.kill('SIGTERM');
-    await eventually(() => Promise.resolve(api.log.includes('API stops')));
+    api.signal('SIGTERM');
+    await eventually(() => Promise.resolve(api.output.includes('API stops')));
     expect(await said(kept, request, /alive/)).toMatch(/^HTTP\/1\.1 200 [^]*Connection: close/);
-    expect(await ended).toEqual([0, null]);
+    expect(await api.ended()).toBe(0);
   });
 });
 
@@ -72,7 +71,7 @@ describe('an API', () => {
 describe('an uncaught error', () => {
   let api: ApiProcess;
   beforeAll(async () => {
-    api = await ApiProcess.start(test.url, ['--require', join(__dirname, '../support/faults.cjs')]);
+    api = await ApiProcess.started(test.url, ['--require', join(__dirname, '../support/faults.cjs')]);
   });
   afterAll(() => api.kill());
 
@@ -90,7 +89,7 @@ describe('an uncaught error', () => {
   }
 
   const linesOf = (text: string) =>
-    api.log
+    api.output
       .split('\n')
       .filter((line) => line.includes(text))
       .map((line) => JSON.parse(line) as Record<string, unknown> & { err: Record<string, unknown> });
@@ -131,10 +130,9 @@ describe('an uncaught error', () => {
   });
 
   it('of no request lets the process drain, and end with an exit code, to be started again', async () => {
-    const ended = once(api.child, 'exit');
-    api.child.kill('SIGUSR2');
-    expect(await ended).toEqual([1, null]);
+    api.signal('SIGUSR2');
+    expect(await api.ended()).toBe(1);
     expect(linesOf('thrown beside all requests')).toMatchObject([{ level: 60, kind: 'exception' }]);
-    expect(api.log).toContain('API stops');
+    expect(api.output).toContain('API stops');
   });
 });

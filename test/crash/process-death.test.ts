@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
-import type { ApiClient } from '../../examples/demo/api-client';
-import type { PartyControl } from '../../examples/demo/parties/control';
+import type { ApiClient } from '../parties/client';
+import type { PartyControl } from '../parties/control';
 import { workflowIds as idOf } from '../../src/domain/workflow/workflow-id';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { asOwner } from '../support/database';

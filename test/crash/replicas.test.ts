@@ -1,255 +1,31 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
-import { ApiClient, type Answer } from '../../examples/demo/api-client';
-import { kobo } from '../../examples/demo/kobo';
-import { agreement, Cast, type Bank, type Customer, type Item, type Merchant } from '../support/cast';
+import type { ApiClient } from '../parties/client';
+import { kobo } from '../parties/kobo';
+import { agreement, type Item } from '../support/cast';
 import { asOwner } from '../support/database';
-import { eventually, startEngine, type EngineProcess, type TestEngine } from '../support/engine';
-import { metricsOnFreePorts, valueOf, type Metrics } from '../support/metrics';
-
-/** Two APIs and two workers on the same servers, and no code of ours between them. */
-
-let engine: TestEngine;
-let secondWorker: EngineProcess;
-let apis: Api[];
-let cast: Cast;
-let metrics: Metrics;
-let bank: Bank;
-let merchant: Merchant;
-/** The same bank and the same merchant, each at either of the APIs. */
-let bankAt: [ApiClient, ApiClient];
-let merchantAt: [ApiClient, ApiClient];
-
-/** One of those behind the balancer. */
-interface Api {
-  url: string;
-  process: EngineProcess;
-  /** The balancer sends nothing to one that is about to stop. */
-  inService: boolean;
-}
-
-/** The window of charges that the customer must approve. */
-const WINDOW_S = 2;
-/**
- * Charges run side by side in lanes, each with a customer of its own, one after another. A lane has
- * turns enough to come about the moment on a busy machine.
- */
-const LANES = 10;
-const CHARGES_PER_LANE = 6;
-
-beforeAll(async () => {
-  metrics = await metricsOnFreePorts();
-  engine = await startEngine({
-    APPROVAL_WINDOW_S: String(WINDOW_S),
-    RATE_LIMIT_CALLER: '1000/1000',
-    RATE_LIMIT_ANSWER: '1000/1000',
-    ...metrics.settings,
-  });
-  const [another, worker] = await Promise.all([engine.startAnotherApi(), engine.startAnotherWorker()]);
-  secondWorker = worker;
-  apis = [
-    { url: engine.apiUrl, process: engine.api, inService: true },
-    { url: another.apiUrl, process: another.process, inService: true },
-  ];
-  cast = new Cast(engine);
-});
-
-beforeEach(async () => {
-  [bank, merchant] = await Promise.all([cast.bank(LANES), cast.merchant()]);
-  bankAt = [bank.api, await alsoAt(bank.entityId)];
-  merchantAt = [merchant.api, await alsoAt(merchant.entityId)];
-});
-
-/**
- * The same caller at the other process, with its token fetched: of those there are few a second.
- */
-async function alsoAt(entityId: string): Promise<ApiClient> {
-  const api = new ApiClient(apis[1]?.url ?? '', cast.identityOf(entityId));
-  await api.accessToken();
-  return api;
-}
-
-afterAll(async () => {
-  engine.worker.thaw();
-  await cast.leave();
-  await engine.stop();
-});
-
-const answerAt = (api: ApiClient, billingRequestId: string, answer: object): Promise<Answer> =>
-  api.answer('/v1/billing/bank-response', { billingRequestId, ...answer });
-
-const debit = () => ({ bankTransactionId: `tx-${randomUUID()}` });
-
-/** All that the merchant's agreements have counted this month. */
-async function spent(): Promise<bigint> {
-  const [found] = await engine.database.db.rows<{ total: string }>`
-    SELECT sum(spent_month_total) AS total FROM agreements WHERE merchant_id = ${merchant.entityId}`;
-  return BigInt(found?.total ?? 0);
-}
-
-interface Kept {
-  id: string;
-  status: string;
-  declineReason: string | null;
-  sequences: number[];
-  exceptions: string[];
-}
-
-/** The merchant's charges. */
-const keptCharges = () =>
-  engine.database.db.rows<Kept>`
-  SELECT id, status, decline_reason,
-    ARRAY(SELECT sequence FROM events WHERE resource_id = b.id ORDER BY sequence) AS sequences,
-    ARRAY(SELECT kind FROM reconciliation_exceptions WHERE billing_request_id = b.id) AS exceptions
-  FROM billing_requests b WHERE merchant_id = ${merchant.entityId} ORDER BY id`;
-
-describe('what only one of many may have, asked of two APIs at once', () => {
-  interface Raced {
-    billingRequestId: string;
-    amount: number;
-    status: number;
-    /** The status in the response to the bank. */
-    said: unknown;
-  }
-
-  beforeEach(() => bank.answerCharges('silence'));
-
-  /**
-   * How far a lane moves its next answer towards the side that lost, and twice as far each time
-   * that the same side loses again: it comes to swing about the very moment, however long a busy
-   * machine takes to carry an answer.
-   */
-  const STRIDE_MS = 30;
-
-  /**
-   * Charges one customer again and again, and has the bank answer each at about the moment at which
-   * its window closes, through both processes at once.
-   */
-  async function raceInLane(customer: Customer): Promise<Raced[]> {
-    const paymentID = await agreement(bank, merchant, customer, { decision: 'approve_once' });
-    const raced: Raced[] = [];
-    let offsetMs = 0;
-    let strideMs = -STRIDE_MS;
-    for (let n = 1; n <= CHARGES_PER_LANE; n++) {
-      const { billingRequestId } = await merchant.charge({ paymentIDs: [paymentID] }, n);
-      const { expiresAt } = await merchant.retrieve(billingRequestId);
-      await wait(Math.max(0, Date.parse(String(expiresAt)) + offsetMs - Date.now()));
-      const answer = debit();
-      const [first, second] = await Promise.all(
-        bankAt.map((api) => answerAt(api, billingRequestId, { action: 'approve_once', ...answer })),
-      );
-      expect(second?.status).toBe(first?.status);
-      expect(second?.body.data).toEqual(first?.body.data);
-      const status = first?.status ?? 0;
-      raced.push({ billingRequestId, amount: n, status, said: first?.body.data['status'] });
-      const later = status === 200;
-      strideMs = later === strideMs > 0 ? strideMs * 2 : later ? STRIDE_MS : -STRIDE_MS;
-      offsetMs += strideMs;
-    }
-    return raced;
-  }
-
-  test('a bank that answers as its window closes is told the truth, sixty times, and so is the merchant', async () => {
-    const raced = (await Promise.all(bank.customers.map(raceInLane))).flat();
-    await Promise.all(
-      raced.map(({ billingRequestId }) => merchant.hears('billing.response', billingRequestId)),
-    );
-
-    const kept = new Map((await keptCharges()).map((one) => [one.id, one]));
-    const told = new Map<unknown, unknown[]>();
-    for (const { type, item } of await merchant.server.received()) {
-      if (type !== 'billing.response') continue;
-      const { billingRequestId: id, status, customerAction } = item;
-      told.set(id, [...(told.get(id) ?? []), { status, customerAction }]);
-    }
-    for (const { billingRequestId: id, status, said } of raced) {
-      const one = kept.get(id);
-      const seen = { ...one, answered: status, said, told: told.get(id) };
-      // So short a window may close before the network has noted that the bank was reached.
-      const declineReason = one?.declineReason === 'not_delivered' ? 'not_delivered' : 'expired';
-      expect(seen).toEqual(
-        status === 200
-          ? {
-              id,
-              status: 'successful',
-              declineReason: null,
-              sequences: [1, 2],
-              exceptions: [],
-              answered: 200,
-              said: 'successful',
-              told: [{ status: 'successful', customerAction: 'approved' }],
-            }
-          : {
-              id,
-              status: 'declined',
-              declineReason,
-              sequences: [1, 2],
-              exceptions: [declineReason === 'expired' ? 'unanswered' : 'late_answer'],
-              answered: 409,
-              said: 'declined',
-              told: [{ status: 'declined', customerAction: 'declined' }],
-            },
-      );
-    }
-    // A race that one side always wins is none.
-    expect(raced).toHaveLength(LANES * CHARGES_PER_LANE);
-    for (const status of [200, 409]) {
-      expect(raced.filter((one) => one.status === status).length).toBeGreaterThan(raced.length / 20);
-    }
-    const debited = raced.reduce((sum, { amount, status }) => sum + (status === 200 ? kobo(amount) : 0n), 0n);
-    expect(await spent()).toBe(debited);
-  });
-
-  test('forty bills at once against one limit let exactly the limit through', async () => {
-    const [customer] = bank.customers;
-    const paymentID = await agreement(bank, merchant, customer, { spendingLimits: { daily: 100 } });
-    const bill = { paymentIDs: [paymentID], amount: 7, currency: 'NGN', description: 'Shoes' };
-
-    const bills = await Promise.all(
-      Array.from({ length: 40 }, (_, i) => of(merchantAt, i).post<Item[]>('/v1/customer/bill', bill)),
-    );
-
-    expect(counts(bills.map(({ status }) => status))).toEqual({ 201: 14, 403: 26 });
-    expect(await spent()).toBe(kobo(98));
-  });
-
-  test('of twenty different answers at once to one charge the first counts, and all are told which', async () => {
-    const paymentID = await agreement(bank, merchant, bank.customers[0]);
-    const { billingRequestId } = await merchant.charge({ paymentIDs: [paymentID] }, 10);
-    const refusals = ['insufficient_funds', 'account_closed'].map((declineReason) => ({ declineReason }));
-    const sent = [...Array.from({ length: 18 }, debit), ...refusals];
-
-    const answers = await Promise.all(
-      sent.map((answer, i) => answerAt(of(bankAt, i), billingRequestId, answer)),
-    );
-
-    expect(counts(answers.map(({ status }) => status))).toEqual({ 200: 1, 409: 19 });
-    const winner = sent[answers.findIndex(({ status }) => status === 200)];
-    const status = winner && 'declineReason' in winner ? 'declined' : 'successful';
-    expect(new Set(answers.map(({ body }) => body.data['status']))).toEqual(new Set([status]));
-    expect(await merchant.hears('billing.response', billingRequestId)).toMatchObject({ status });
-    expect(await spent()).toBe(status === 'successful' ? kobo(10) : 0n);
-    const kept = await engine.database.db.rows<{ kind: string; answers: number }>`
-      SELECT kind, (SELECT count(*)::int FROM exception_answers a WHERE a.exception_id = x.id) AS answers
-      FROM reconciliation_exceptions x WHERE billing_request_id = ${billingRequestId}`;
-    // Each debit that did not count is money of its own; a repeated refusal adds nothing.
-    expect(kept).toEqual([{ kind: 'conflicting_answer', answers: status === 'successful' ? 17 + 1 : 18 }]);
-  });
-});
-
-function of<Thing>([first, second]: [Thing, Thing], i: number): Thing {
-  return i % 2 === 0 ? first : second;
-}
-
-function counts(all: (string | number)[]): Record<string, number> {
-  const found: Record<string, number> = {};
-  for (const one of all) found[one] = (found[one] ?? 0) + 1;
-  return found;
-}
+import { eventually } from '../support/engine';
+import { valueOf } from '../support/metrics';
+import {
+  engine,
+  secondWorker,
+  apis,
+  metrics,
+  bank,
+  merchant,
+  bankAt,
+  merchantAt,
+  type Api,
+  answerAt,
+  spent,
+  keptCharges,
+} from './two-of-each';
 
 /** Enough that both workers have some of them in hand. */
 const CHARGES = 12;
+
+const questions = async () =>
+  (await bank.server.attempts()).filter(({ type }) => type === 'billing.request').length;
 
 test('one key sent to both APIs, and a worker that dies with charges in hand, make one charge of each key', async () => {
   const paymentID = await agreement(bank, merchant, bank.customers[0]);
@@ -268,9 +44,7 @@ test('one key sent to both APIs, and a worker that dies with charges in hand, ma
   );
   expect(new Set(ids).size).toBe(CHARGES);
 
-  const attempts = async () =>
-    (await bank.server.attempts()).filter(({ type }) => type === 'billing.request').length;
-  await eventually(async () => (await attempts()) >= CHARGES);
+  await eventually(async () => (await questions()) >= CHARGES);
   await secondWorker.kill();
   await Promise.all(
     ids.map(async (id) => {
@@ -305,13 +79,15 @@ async function accept(api: ApiClient, bill: object, key: string): Promise<string
   return String(id);
 }
 
+const WORKERS = 'assent_workers{version="0.2.0"}';
+
+const readiness = async () => {
+  const answer = await fetch(`${engine.apiUrl}/readyz`);
+  const { message } = (await answer.json()) as { message: string };
+  return { status: answer.status, message };
+};
+
 test('a frozen worker, the only one, is not ready within 15 s, the API tells what waits, and all is well when it thaws', async () => {
-  const WORKERS = 'assent_workers{version="0.2.0"}';
-  const readiness = async () => {
-    const answer = await fetch(`${engine.apiUrl}/readyz`);
-    const { message } = (await answer.json()) as { message: string };
-    return { status: answer.status, message };
-  };
   // The one that was killed before falls silent, too.
   await eventually(async () => valueOf(await metrics.api(), WORKERS) === 1);
   expect((await readiness()).status).toBe(200);
@@ -399,6 +175,11 @@ const CALLERS = 2;
 /** It throws beside all that the process does, when it is told to. */
 const FAULTS = { NODE_OPTIONS: `--require ${join(__dirname, '../support/faults.cjs')}` };
 
+const isTold = async (billingRequestId: string) =>
+  (await merchant.server.received()).some(
+    ({ type, item }) => type === 'billing.response' && item['billingRequestId'] === billingRequestId,
+  );
+
 test('no call fails, and every charge ends and is told, while APIs and workers are restarted one by one, and one of them fails', async () => {
   const paymentID = await agreement(bank, merchant, bank.customers[0]);
   await bank.answerCharges('silence');
@@ -425,10 +206,6 @@ test('no call fails, and every charge ends and is told, while APIs and workers a
     // What is in hand stays bounded, however long a restart takes.
     await eventually(() => isTold(billingRequestId));
   };
-  const isTold = async (billingRequestId: string) =>
-    (await merchant.server.received()).some(
-      ({ type, item }) => type === 'billing.response' && item['billingRequestId'] === billingRequestId,
-    );
   const callers = Array.from({ length: CALLERS }, async () => {
     while (!rolledOut.signal.aborted) await oneCharge().catch((error: unknown) => failed.push(String(error)));
   });

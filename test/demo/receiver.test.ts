@@ -1,4 +1,4 @@
-import type { PartyControl } from '../../examples/demo/parties/control';
+import type { PartyControl } from '../parties/control';
 import { webhookRequest, type Signing } from '../support/network-sender';
 import { startMerchant, type Started } from '../support/parties';
 

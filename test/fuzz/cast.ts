@@ -3,20 +3,21 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { benchEnvironment } from '../../bench/engine';
-import { ownEngine, type StoryEngine } from '../../examples/demo/engine';
-import { Operator, type Identity } from '../../examples/demo/operator';
+import { engineEnvironment } from '../launch/settings';
+import { ownEngine, type StoryEngine } from '../launch/own-engine';
+import { Operator, type Identity } from '../parties/operator';
 import type { Stops } from '../../scripts/command';
 import type { Role } from '../../src/domain/entity';
 import { poll } from '../../src/process/poll';
-import { Caller, Watch, type Reply } from '../storm/caller';
-import { onboard, setTrust, type CustomerIds } from '../storm/parties';
+import { ApiClient, type Answer } from '../parties/client';
+import { Watch } from '../parties/watch';
+import { onboard, setTrust, setWebhook, type CustomerIds } from '../parties/steps';
 
 export interface Party {
   role: Role | undefined;
   /** None for what is open to all, as is its way to the network. */
   token: string | undefined;
-  network?: Caller;
+  network?: ApiClient;
   /**
    * The calls of the sandbox alone, or all others: moving the clock ends what the rest of the seeds
    * is about.
@@ -38,8 +39,6 @@ export interface Target {
   parties: Parties;
 }
 
-const LOOSE = '100000/100000';
-
 /** Enough that what one call uses up is still there for the next few. */
 const CUSTOMERS = 12;
 /** An event is in the feed as soon as the transactions are over that ran beside its own. */
@@ -54,9 +53,7 @@ export async function openTarget(
   signal: AbortSignal,
   stops: Stops,
 ): Promise<Target> {
-  const limits = ['LOOKUP', 'MERCHANT_BATCH', 'TOKEN', 'TOKEN_ADDRESS', 'FAILED_AUTH', 'UNKNOWN'];
-  const environment = benchEnvironment({
-    ...Object.fromEntries(limits.map((name) => [`RATE_LIMIT_${name}`, LOOSE])),
+  const environment = engineEnvironment({
     ACCESS_TOKEN_TTL_S: '86400',
     NODE_OPTIONS: `--require=${path.join(__dirname, 'loopback-only.cjs')}`,
     ...settings,
@@ -94,12 +91,12 @@ async function makeParties(
   const spare = await operator.createEntity('merchant', 'Spare Parts', ofProvider);
   const clockOwner = await operator.createEntity('merchant', 'Clockmaker', ofProvider);
   const watch = new Watch(signal);
-  const client = (identity: Identity) => new Caller([apiUrl], identity, watch);
+  const client = (identity: Identity) => new ApiClient([apiUrl], identity, watch);
   const [atProvider, atBank, atMerchant] = [client(provider), client(bank), client(merchant)];
   await setTrust(atProvider, merchant.entityId, 'trusted');
 
-  const webhookSeed = async (api: Caller): Promise<Seed> => {
-    taken(await api.post('/v1/webhooks/endpoint', { url: webhookUrl }, undefined, 'PUT'));
+  const webhookSeed = async (api: ApiClient): Promise<Seed> => {
+    await setWebhook(api, webhookUrl);
     const sent = await make(api, '/v1/webhooks/endpoint/test', undefined);
     const evt = await poll('The first event', EVENT_WITHIN_MS, signal, async () => {
       const [event] = taken(await api.get('/v1/events'))['events'] as { eventId: string }[];
@@ -152,12 +149,12 @@ async function makeParties(
   };
 }
 
-const party = async (role: Role, api: Caller, seeds: Seed[], sandbox = false): Promise<Party> => {
+const party = async (role: Role, api: ApiClient, seeds: Seed[], sandbox = false): Promise<Party> => {
   return { role, token: await api.accessToken(), network: api, sandbox, seeds };
 };
 
 /** A line that the network knows nothing of, so that there is a difference. @returns its id */
-async function sendStatement(atBank: Caller, signal: AbortSignal): Promise<string> {
+async function sendStatement(atBank: ApiClient, signal: AbortSignal): Promise<string> {
   const today = new Date().toISOString().slice(0, 10);
   const lines = `bankTransactionId,bookingDate,amount,currency,direction\nbooked-1,${today},10.00,NGN,debit\n`;
   const sent = await atBank.upload('/v1/bank/statements', lines, 'text/csv', randomUUID());
@@ -182,8 +179,8 @@ interface Story {
 async function story(
   { customerId, lookupID, email, batchId }: CustomerIds,
   n: number,
-  atBank: Caller,
-  atMerchant: Caller,
+  atBank: ApiClient,
+  atMerchant: ApiClient,
   entityId: string,
 ): Promise<Story> {
   const ask = async (description: string) => {
@@ -220,7 +217,7 @@ async function story(
     frequency: 'monthly',
     startDate: new Date(Date.now() + NEXT_MONTH_MS).toISOString(),
   });
-  const enrol = async (api: Caller) =>
+  const enrol = async (api: ApiClient) =>
     String((await make(api, '/v1/devices', { fingerprint: `the phone number ${n}` }))['deviceId']);
   const [merchantsDevice, deviceId] = await Promise.all([enrol(atMerchant), enrol(atBank)]);
   await make(atBank, '/v1/bank/customer/device/link', { customerId, phrase: lookupID, deviceId });
@@ -244,14 +241,15 @@ async function story(
   };
 }
 
-function taken({ status, data, text }: Reply): Record<string, unknown> {
+function taken({ status, data, text }: Answer): Record<string, unknown> {
   if (status >= 300) throw new Error(`refused with ${status}: ${text}`);
   return data;
 }
 
-const make = async (api: Caller, at: string, body: unknown) => taken(await api.post(at, body, randomUUID()));
+const make = async (api: ApiClient, at: string, body: unknown) =>
+  taken(await api.post(at, body, randomUUID()));
 
-async function makeOne(api: Caller, at: string, given: unknown): Promise<Seed> {
+async function makeOne(api: ApiClient, at: string, given: unknown): Promise<Seed> {
   const { status, items, text } = await api.post(at, given, randomUUID());
   if (status >= 300 || !items[0]) throw new Error(`refused with ${status}: ${text}`);
   return items[0] as Seed;

@@ -3,9 +3,9 @@ import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { benchEnvironment } from '../../bench/engine';
-import { ownEngine } from '../../examples/demo/engine';
-import { Operator } from '../../examples/demo/operator';
+import { engineEnvironment } from '../launch/settings';
+import { ownEngine } from '../launch/own-engine';
+import { Operator } from '../parties/operator';
 import { runCommand, type Stops } from '../../scripts/command';
 import { OperatorError } from '../../src/domain/failures';
 import { findPythonTool } from './python-tool';
@@ -42,7 +42,7 @@ interface Play {
 }
 
 async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
-  const environment = benchEnvironment();
+  const environment = engineEnvironment();
   const engine = await ownEngine(environment, say, signal);
   stops.push(() => engine.stop());
   const folder = await mkdtemp(path.join(tmpdir(), 'assent-client-'));

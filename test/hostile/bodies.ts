@@ -5,7 +5,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { poll } from '../../src/process/poll';
 import { ownProgram } from '../../src/start/own-program';
 import { Supervisor } from '../../src/start/supervisor';
-import { freePorts } from '../../bench/ports';
+import { freePorts } from '../launch/ports';
 import type { Parties, Target } from '../fuzz/cast';
 import type { Stops } from '../../scripts/command';
 import { open, unlike, type Crowd } from './crowd';

@@ -1,5 +1,5 @@
 import type { Parties } from '../fuzz/cast';
-import { onboard } from '../storm/parties';
+import { onboard } from '../parties/steps';
 import { ask, makeMerchants } from './visitor';
 
 /*

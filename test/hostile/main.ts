@@ -3,7 +3,7 @@ import { runCommand, wholeNumber, type Stops } from '../../scripts/command';
 import { OperatorError } from '../../src/domain/failures';
 import { poll } from '../../src/process/poll';
 import { openTarget, type Parties } from '../fuzz/cast';
-import { inLanes } from '../storm/read';
+import { inLanes } from '../parties/read';
 import { attacksOn, type Attack, type Target } from './attack';
 import { attackWithBankFile, LINES_PER_DAY } from './bank-file';
 import { bodyCrowds } from './bodies';

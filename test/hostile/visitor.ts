@@ -1,7 +1,5 @@
-import { randomUUID } from 'node:crypto';
-import { ApiClient, type Credentials } from '../../examples/demo/api-client';
-import type { Caller } from '../storm/caller';
-import { expected } from '../storm/parties';
+import { ApiClient } from '../parties/client';
+import { createMerchants } from '../parties/steps';
 
 /** Longest that an answer is waited for: the API promises seconds, and the machine may be busy. */
 export const ANSWER_WITHIN_MS = 20_000;
@@ -50,12 +48,8 @@ export async function ask(
 
 let merchantsMade = 0;
 
-export async function makeMerchants(apiUrl: string, provider: Caller, count: number): Promise<string[]> {
-  const merchants = Array.from({ length: count }, () => {
-    const clientRef = `one-of-many-${(merchantsMade += 1)}`;
-    return { name: clientRef, email: 'many@example.com', clientRef };
-  });
-  const made = expected(201, await provider.post('/v1/provider/merchants', { merchants }, randomUUID()));
-  const all = made['merchants'] as Credentials[];
-  return Promise.all(all.map((one) => new ApiClient(apiUrl, one).accessToken()));
+export async function makeMerchants(apiUrl: string, provider: ApiClient, count: number): Promise<string[]> {
+  const names = Array.from({ length: count }, () => `one-of-many-${(merchantsMade += 1)}`);
+  const all = await createMerchants(provider, names);
+  return Promise.all(all.map((one) => new ApiClient([apiUrl], one).accessToken()));
 }

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import type { ApiClient } from '../../examples/demo/api-client';
+import type { ApiClient } from '../parties/client';
 import { agreement, Cast } from '../support/cast';
 import { startCollector, type CollectedSpan, type Collector } from '../support/collector';
 import { eventually, startEngine, type TestEngine } from '../support/engine';

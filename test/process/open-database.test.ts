@@ -1,10 +1,11 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { randomBytes } from 'node:crypto';
 import { makeKeyring, readKeyring } from '../../src/database/keyring/keyring';
 import { claimRing } from '../../src/database/key-rotation/claim-keyring';
 import type { Problem } from '../../src/domain/failures';
+import { ApiProcess } from '../support/api-process';
 import { runAssent } from '../support/cli';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
@@ -79,7 +80,7 @@ describe('a process', () => {
     const away = new URL(sandbox.url);
     const there = { host: away.hostname, port: Number(away.port) };
     away.port = String(postgresPort);
-    const api = await startApi(environment(away.href));
+    const api = await ApiProcess.started(away.href, [], environment(away.href));
     const readiness = await fetch(`${api.url}/readyz`);
     expect(readiness.status).toBe(503);
     expect(await readiness.json()).toMatchObject({ data: { mode: 'sandbox' } });
@@ -99,20 +100,20 @@ describe('a process', () => {
     await once(proxy, 'listening');
     // Two that ask within a moment are told the same, without a second look.
     let ended = false;
-    void api.ended.then(() => (ended = true));
+    void api.ended().then(() => (ended = true));
     await eventually(async () => {
       await fetch(`${api.url}/readyz`).catch(() => undefined);
       return ended;
     });
-    expect(await api.ended).toEqual([1, null]);
-    expect(api.err()).toContain('ASSENT_KEYS: lacks the key');
+    expect(await api.ended()).toBe(1);
+    expect(api.output).toContain('ASSENT_KEYS: lacks the key');
     for (const socket of sockets) socket.destroy();
     proxy.close();
   });
 
   it('that runs when another puts a key in front which it lacks says so in /readyz, and goes on', async () => {
     const own = await createTestDatabase();
-    const api = await startApi(environment(own.url, 'sandbox', RING));
+    const api = await ApiProcess.started(own.url, [], environment(own.url, 'sandbox', RING));
     const problems = async () => {
       const { errors } = (await (await fetch(`${api.url}/readyz`)).json()) as { errors: Problem[] };
       return errors.filter(({ path }) => path === 'keys');
@@ -129,8 +130,7 @@ describe('a process', () => {
       },
     ]);
     expect((await fetch(`${api.url}/healthz`)).status).toBe(200);
-    api.stop();
-    await api.ended;
+    await api.stop();
     await own.drop();
   });
 });
@@ -169,23 +169,3 @@ describe('a command', () => {
       expect((await assent(words, env)).err).toContain('Temporal does not answer');
   });
 });
-
-/** An API that lives; whether it can do anything is another matter. */
-async function startApi(env: NodeJS.ProcessEnv) {
-  const port = await freePort();
-  const api = spawn(process.execPath, [await programOf('api')], {
-    env: { ...env, PORT: String(port) },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  let err = '';
-  api.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
-  const ended = once(api, 'exit');
-  const url = `http://127.0.0.1:${port}`;
-  await eventually(() =>
-    fetch(`${url}/healthz`).then(
-      ({ ok }) => ok,
-      () => false,
-    ),
-  );
-  return { url, ended, err: () => err, stop: () => api.kill('SIGTERM') };
-}

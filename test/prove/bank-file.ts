@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { poll } from '../../src/process/poll';
-import { expected } from '../storm/parties';
+import { expected } from '../parties/client';
 import type { BankParty } from './cast';
 import type { WrittenFile } from './oracle/bank-file';
 import { readCsv } from './oracle/csv';

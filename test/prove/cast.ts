@@ -1,22 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { Receiver } from '../../examples/demo/parties/receiver';
+import { Receiver } from '../parties/receiver';
 import type { Stops } from '../../scripts/command';
-import { Bank, type Script } from '../storm/bank';
-import { Caller, type Watch } from '../storm/caller';
-import { setClock } from '../storm/clock';
+import { Bank } from '../parties/bank';
+import { ApiClient, expected } from '../parties/client';
+import type { Watch } from '../parties/watch';
+import { setClock } from '../parties/clock';
 import type { StormEngine } from '../storm/engine';
-import {
-  agree,
-  createMerchant,
-  expected,
-  onboard,
-  openParty,
-  type CustomerIds,
-  type Party,
-} from '../storm/parties';
+import { agree, createMerchant, onboard, openParty, type CustomerIds, type Party } from '../parties/steps';
+import { scriptOf, type Words } from '../storm/answers';
 import type { ChargeAnswer, RefundAnswer } from '../storm/plan';
-import { inLanes } from '../storm/read';
-import type { Told } from '../storm/told';
+import { inLanes } from '../parties/read';
+import type { Told } from '../parties/told';
 import {
   answerTo,
   BANKS,
@@ -61,7 +55,7 @@ export interface MerchantParty extends Party {
 
 export interface Cast {
   banks: BankParty[];
-  provider: Caller;
+  provider: ApiClient;
   ended: number;
 }
 
@@ -79,7 +73,7 @@ const forgetful = (webhookSecret: string, hear: (told: Told) => void) =>
   new Receiver(webhookSecret, ({ type, item }) => hear({ type, item }), { keeps: false });
 
 export async function assemble(engine: StormEngine, watch: Watch, stops: Stops): Promise<Cast> {
-  const provider = new Caller(engine.apiUrls, await engine.createEntity('provider', 'Provider'), watch);
+  const provider = new ApiClient(engine.apiUrls, await engine.createEntity('provider', 'Provider'), watch);
   const banks: BankParty[] = [];
   for (let i = 0; i < BANKS; i++) {
     const name = `bank-${i + 1}`;
@@ -90,7 +84,7 @@ export async function assemble(engine: StormEngine, watch: Watch, stops: Stops):
       deskOf(desks, one)?.heard.push(one);
       deskOf(desks, one)?.bank.hear(one);
     });
-    const network = new Caller(engine.apiUrls, identity, watch);
+    const network = new ApiClient(engine.apiUrls, identity, watch);
     const party = await openParty(name, identity, network, receiver, await receiver.listen(0));
     stops.push(() => receiver.close());
     banks.push({ ...party, desks, told });
@@ -116,7 +110,7 @@ export async function enter(stage: Stage, one: MerchantPlan): Promise<MerchantPa
   const name = `merchant-${one.n}`;
   const identity = await createMerchant(cast.provider, name);
   const heard: Told[] = [];
-  const network = new Caller(engine.apiUrls, identity, watch);
+  const network = new ApiClient(engine.apiUrls, identity, watch);
   const receiver = forgetful(identity.webhookSecret, (told) => {
     heard.push(told);
     if (told.type === 'billing.response') cast.ended += 1;
@@ -124,7 +118,7 @@ export async function enter(stage: Stage, one: MerchantPlan): Promise<MerchantPa
   const party = await openParty(name, identity, network, receiver, await receiver.listen(0));
   const standing = new Map<string, Limits>();
   const desks = cast.banks.map(({ network: bank }): Desk => {
-    return { bank: new Bank(bank, scriptOf(plan, one, standing)), heard: [], concerns: new Set() };
+    return { bank: new Bank(bank, scriptOf(wordsOf(plan, one, standing))), heard: [], concerns: new Set() };
   });
   const merchant = {
     ...party,
@@ -187,7 +181,7 @@ async function begin(
 
 async function bringIn(
   { plan, customers, desks }: MerchantParty,
-  network: Caller,
+  network: ApiClient,
   bank: number,
   standing: Map<string, Limits>,
 ): Promise<void> {
@@ -224,7 +218,7 @@ export const naira = (kobo: bigint | undefined): number | undefined =>
 
 export const lastWord = (text: unknown) => String(text).split(' ').at(-1);
 
-function scriptOf(plan: Plan, merchant: MerchantPlan, standing: Map<string, Limits>): Script {
+function wordsOf(plan: Plan, merchant: MerchantPlan, standing: Map<string, Limits>): Words {
   const asked = new Map<number, number>();
   return {
     charge(item): ChargeAnswer {

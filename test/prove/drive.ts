@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { advanceTo, readClock } from '../storm/clock';
-import { expected, setTrust } from '../storm/parties';
-import { list } from '../storm/read';
+import { advanceTo, readClock } from '../parties/clock';
+import { expected } from '../parties/client';
+import { setTrust } from '../parties/steps';
+import { list } from '../parties/read';
 import {
   naira,
   respondTo,
@@ -57,7 +58,7 @@ async function perform(
     case 'amend': {
       const { kobo, maxBillings } = act;
       const body = { amount: naira(kobo), ...(maxBillings !== undefined && { maxBillings }) };
-      return (await network.post(schedulePath(merchant, act.subscription), body, undefined, 'PATCH')).status;
+      return (await network.patch(schedulePath(merchant, act.subscription), body)).status;
     }
     case 'limit':
     case 'suspend':
@@ -69,7 +70,7 @@ async function perform(
     case 'trust':
       return setTrust(cast.provider, merchant.entityId, act.what === 'trust' ? 'trusted' : 'untrusted');
     case 'jump': {
-      const { now } = await readClock(merchant);
+      const { now } = await readClock(network);
       const by = `PT${(act.to - now) / 1000}S`;
       return (await network.post('/v1/sandbox/clock/advance', { by, jump: true }, key)).status;
     }
@@ -111,7 +112,7 @@ async function decide(
       : undefined;
   const path = `/v1/bank/customer-decisions/${String(standing?.['id'])}`;
   const body = { customerDecision, ...(spendingLimits && { spendingLimits }) };
-  return (await network.post(path, body, undefined, 'PUT')).status;
+  return (await network.put(path, body)).status;
 }
 
 /**

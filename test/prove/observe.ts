@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { BookEntry } from '../storm/bank';
-import type { Caller } from '../storm/caller';
-import { expected } from '../storm/parties';
-import { inLanes, list, readFeed } from '../storm/read';
-import type { Told } from '../storm/told';
+import type { BookEntry } from '../parties/bank';
+import { type ApiClient, expected } from '../parties/client';
+import { inLanes, list, readFeed } from '../parties/read';
+import type { Told } from '../parties/told';
 import type { BankParty, Cast, MerchantParty } from './cast';
 import { DAY_MS } from './oracle/calendar';
 import type { BankSum } from './oracle/compare-statements';
@@ -65,7 +64,7 @@ export async function observeMerchant(
 
 /** A bank alone sees the ids of its answers. */
 async function exceptionsOf(
-  network: Caller,
+  network: ApiClient,
   banks: readonly BankParty[],
 ): Promise<Record<string, unknown>[]> {
   const path = '/v1/reconciliation/exceptions';
@@ -88,7 +87,7 @@ export async function observeBank({ network, told }: BankParty, sum: BankSum): P
   return { statements, positions, unheard: taken, unfed: added };
 }
 
-async function positionsOf(network: Caller, days: string[]): Promise<Map<string, SeenPosition[]>> {
+async function positionsOf(network: ApiClient, days: string[]): Promise<Map<string, SeenPosition[]>> {
   const found = new Map<string, SeenPosition[]>();
   await inLanes(days, async (day) => {
     const data = expected(200, await network.get(`/v1/positions?date=${day}`));
@@ -98,7 +97,7 @@ async function positionsOf(network: Caller, days: string[]): Promise<Map<string,
 }
 
 /** Also of the day after each: an unforeseen move shows in a balance. */
-async function statementsOf(network: Caller, days: string[]): Promise<Map<string, SeenStatement>> {
+async function statementsOf(network: ApiClient, days: string[]): Promise<Map<string, SeenStatement>> {
   const found = new Map<string, SeenStatement>();
   const after = days.map((day) => new Date(Date.parse(day) + DAY_MS).toISOString().slice(0, 10));
   await inLanes(new Set([...days, ...after]), async (day) => {
@@ -138,12 +137,12 @@ export async function untilQuiet(
 
 const overlap = (some: Set<unknown>, others: Set<unknown>) => [...some].some((one) => others.has(one));
 
-async function underWay(network: Caller): Promise<Set<unknown>> {
+async function underWay(network: ApiClient): Promise<Set<unknown>> {
   const pending = await list(network, '/v1/webhooks/deliveries?status=pending', 'deliveries');
   return new Set(pending.map((one) => one['deliveryId']));
 }
 
-async function feedOf(network: Caller): Promise<Told[]> {
+async function feedOf(network: ApiClient): Promise<Told[]> {
   const told: Told[] = [];
   for await (const one of readFeed(network)) told.push(one);
   return told;

@@ -1,6 +1,6 @@
-import { kobo } from '../../examples/demo/kobo';
-import { Bank } from '../storm/bank';
-import type { Told } from '../storm/told';
+import { kobo } from '../parties/kobo';
+import { Bank } from '../parties/bank';
+import type { Told } from '../parties/told';
 import type { SeenCredit } from './oracle/seen';
 
 /**

@@ -5,7 +5,7 @@ import { predictPayments, type PredictedPayment } from './oracle/predict-payment
 import type { SeenPayments, SeenPaymentsAtBank } from './oracle/seen';
 import { drawPayments } from './make-payments';
 import type { Payment, Plan } from './plan';
-import type { Told } from '../storm/told';
+import type { Told } from '../parties/told';
 
 const zone = new Zone('Africa/Lagos');
 const [ada, bola, chidi] = [

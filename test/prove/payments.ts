@@ -1,8 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Caller } from '../storm/caller';
-import { advanceTo, setClock } from '../storm/clock';
-import { expected, onboard } from '../storm/parties';
-import { list } from '../storm/read';
+import { type ApiClient, expected } from '../parties/client';
+import { advanceTo, setClock } from '../parties/clock';
+import { onboard } from '../parties/steps';
+import { list } from '../parties/read';
+import { scriptOf } from '../storm/answers';
 import type { ChargeAnswer, RefundAnswer } from '../storm/plan';
 import { lastWord, naira, respondTo, type BankParty, type Cast, type Desk, type Stage } from './cast';
 import { ENDS_WITHIN_MS, silence } from './drive';
@@ -48,7 +49,11 @@ export async function openPayments({
   // One bank's webhooks may name the other's customer.
   const ids = [...party.accounts.values()].flatMap(({ customerId, lookupID }) => [customerId, lookupID]);
   for (const bank of banks) {
-    const desk = { bank: new PayeeBank(bank.network, SCRIPT), heard: [], concerns: new Set<unknown>(ids) };
+    const desk = {
+      bank: new PayeeBank(bank.network, scriptOf(SCRIPT)),
+      heard: [],
+      concerns: new Set<unknown>(ids),
+    };
     bank.desks.add(desk);
     party.desks.push(desk);
   }
@@ -137,7 +142,7 @@ async function ends(
   }
 }
 
-async function isOver(network: Caller, id: string): Promise<boolean> {
+async function isOver(network: ApiClient, id: string): Promise<boolean> {
   const data = expected(200, await network.get(`/v1/billing/requests/${id}`));
   const credit = data['credit'] as { status: string } | undefined;
   return data['status'] !== 'pending' && (credit === undefined || credit.status === 'delivered');

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { textOf, type Told } from '../storm/told';
+import type { Told } from '../parties/told';
+import { textOf } from '../storm/told';
 
 /** Sixty-four bits tell a million texts apart. */
 const DIGITS = 16;

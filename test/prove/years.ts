@@ -1,8 +1,8 @@
 import type { Stops } from '../../scripts/command';
-import { Watch } from '../storm/caller';
+import { Watch } from '../parties/watch';
 import { startStormEngine } from '../storm/engine';
-import type { Party } from '../storm/parties';
-import { inLanes, list } from '../storm/read';
+import type { Party } from '../parties/steps';
+import { inLanes, list } from '../parties/read';
 import { sendFile } from './bank-file';
 import { assemble, enter, leave, type Stage } from './cast';
 import { drive } from './drive';

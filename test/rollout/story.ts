@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Stops } from '../../scripts/command';
-import { Watch } from '../storm/caller';
+import { Watch } from '../parties/watch';
 import { assemble, type Cast } from '../storm/cast';
-import { arrive, readClock } from '../storm/clock';
+import { arrive, readClock } from '../parties/clock';
 import { startStormEngine, type StormEngine } from '../storm/engine';
-import { expected } from '../storm/parties';
+import { expected } from '../parties/client';
 import { wrongCharges, workflowsOf } from './observe';
 import { CHANGED, release, TODAYS, type Release } from './releases';
 
@@ -134,7 +134,7 @@ const AMOUNT_NAIRA = 10;
 
 /** @returns the ids of daily schedules of the merchant with the test clock */
 async function makeSchedules({ club, customers }: Cast, count: number, from: number): Promise<string[]> {
-  const { now } = await readClock(club);
+  const { now } = await readClock(club.network);
   const made: string[] = [];
   for (let i = 0; i < count; i++) {
     const customer = customers[(from + i) % customers.length];

@@ -7,15 +7,8 @@ import { onDatabase } from '../../src/database/pool/one-connection';
 import { startEngine } from '../../src/start/engine';
 import { eventually } from '../support/engine';
 import { installation } from '../support/installation';
-import {
-  freeOffset,
-  fromBuild,
-  FROM_SOURCE,
-  lives,
-  makeStartFolder,
-  NpmStart,
-  recorded,
-} from '../support/npm-start';
+import { makeFolder } from '../launch/folder';
+import { freeOffset, fromBuild, FROM_SOURCE, lives, NpmStart, recorded } from '../support/npm-start';
 
 const run = promisify(execFile);
 
@@ -32,7 +25,7 @@ const KEPT = `SELECT FROM entities WHERE name = 'Kept Bank'`;
 
 describe('npm start', () => {
   let folder: string;
-  let removeFolder: () => Promise<void>;
+  let removeFolder: () => void;
   let settings: Record<string, string>;
   let started: NpmStart;
   const start = (from = built) => (started = new NpmStart(folder, settings, from));
@@ -41,13 +34,13 @@ describe('npm start', () => {
   const at = (port: number) => `http://127.0.0.1:${port + Number(settings['PORT_OFFSET'])}`;
 
   beforeAll(async () => {
-    ({ folder, remove: removeFolder } = await makeStartFolder());
+    ({ folder, remove: removeFolder } = makeFolder('start'));
     settings = { PORT_OFFSET: String(await freeOffset()) };
   });
 
   afterAll(async () => {
     await started.stop();
-    await removeFolder();
+    removeFolder();
   });
 
   // A single engine goes through all of this, in order: a start takes most of the time.
@@ -72,12 +65,12 @@ describe('npm start', () => {
         ...metrics,
         file.logFile,
       ]) {
-        expect(started.output()).toContain(address);
+        expect(started.output).toContain(address);
         if (address.startsWith('http')) expect((await fetch(address)).status).toBe(200);
       }
       await expect(fetch(`${file.apiUrl}/readyz`)).resolves.toMatchObject({ status: 200 });
       // The page for a newcomer stands first, and needs nothing built.
-      expect(started.output()).toMatch(/Assent is ready\.\n\n {2}Sandbox +http:\S+\/sandbox/);
+      expect(started.output).toMatch(/Assent is ready\.\n\n {2}Sandbox +http:\S+\/sandbox/);
       const page = await (await fetch(file.sandboxUrl ?? 'missing')).text();
       const [, script] = /src="(\/pages\/[^"]+)"/.exec(page) ?? [];
       await expect(fetch(`${file.apiUrl}${script}`)).resolves.toMatchObject({ status: 200 });
@@ -111,9 +104,9 @@ describe('npm start', () => {
 
   test('a second copy in the same folder ends at once and says where the first one is', async () => {
     const second = new NpmStart(folder, settings, built);
-    await expect(second.exit()).resolves.toBe(1);
+    await expect(second.ended()).resolves.toBe(1);
     const { apiUrl } = await started.ready();
-    expect(second.output()).toContain(`already runs (pid ${started.pid}): API ${apiUrl}`);
+    expect(second.output).toContain(`already runs (pid ${started.pid}): API ${apiUrl}`);
     await expect(fetch(`${apiUrl}/healthz`)).resolves.toMatchObject({ status: 200 });
   });
 
@@ -135,7 +128,7 @@ describe('npm start', () => {
       await start().ready();
 
       expect(left.filter(lives)).toEqual([]);
-      expect(started.output()).toContain('left behind by an engine that was killed');
+      expect(started.output).toContain('left behind by an engine that was killed');
       const { ownerUrl } = await started.ready();
       await expect(onDatabase(ownerUrl, (client) => client.query(KEPT))).resolves.toMatchObject({
         rowCount: 1,
@@ -158,7 +151,7 @@ describe('npm start', () => {
         );
       });
       for (const { name } of before) {
-        const lines = started.output().match(new RegExp(`^${name} died: SIGKILL`, 'gm'));
+        const lines = started.output.match(new RegExp(`^${name} died: SIGKILL`, 'gm'));
         expect([name, lines?.length]).toEqual([name, 1]);
       }
       await eventually(async () => {
@@ -181,7 +174,7 @@ describe('npm start', () => {
     }, 2);
     const interruptedAt = performance.now();
     started.interrupt();
-    await expect(started.exit()).resolves.toBe(0);
+    await expect(started.ended()).resolves.toBe(0);
     clearInterval(watch);
 
     expect(performance.now() - interruptedAt).toBeLessThan(10_000);
@@ -200,16 +193,16 @@ describe('npm start', () => {
     await eventually(async () => (await recorded(folder)).length === 2);
     const processes = await recorded(folder);
     started.interrupt();
-    await expect(started.exit()).resolves.toBe(0);
-    expect(started.output()).toContain('Stopped.');
+    await expect(started.ended()).resolves.toBe(0);
+    expect(started.output).toContain('Stopped.');
     expect(processes.filter(lives)).toEqual([]);
   });
 
   test('that is refused ends with exit code 1 and the remedy alone', async () => {
     settings = { ...settings, PORT: 'abc', RATE_LIMIT_TOKEN: 'much' };
-    await expect(start().exit()).resolves.toBe(1);
-    expect(started.output()).toMatch(/^PORT: .*\nRATE_LIMIT_TOKEN: must be rate\/burst/m);
-    expect(started.output()).not.toMatch(/Starting|    at /);
+    await expect(start().ended()).resolves.toBe(1);
+    expect(started.output).toMatch(/^PORT: .*\nRATE_LIMIT_TOKEN: must be rate\/burst/m);
+    expect(started.output).not.toMatch(/Starting|    at /);
   });
 
   /* The refusals of a start, in this process. Nothing is started unless it says so. */

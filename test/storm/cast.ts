@@ -1,13 +1,15 @@
-import { Receiver } from '../../examples/demo/parties/receiver';
-import type { Identity } from '../../examples/demo/operator';
+import { Receiver } from '../parties/receiver';
+import type { Identity } from '../parties/operator';
 import type { Stops } from '../../scripts/command';
-import { Bank } from './bank';
-import { Caller, type Watch } from './caller';
+import { Bank } from '../parties/bank';
+import { ApiClient } from '../parties/client';
+import type { Watch } from '../parties/watch';
+import { BY_DESCRIPTION, scriptOf } from './answers';
 import type { StormEngine } from './engine';
 import { Link } from './link';
-import { agree, createMerchant, onboard, openParty, type CustomerIds, type Party } from './parties';
+import { agree, createMerchant, onboard, openParty, type CustomerIds, type Party } from '../parties/steps';
 import { CUSTOMERS, DAILY_LIMIT_KOBO, LIMITED_CUSTOMERS, type PartyName } from './plan';
-import type { Told } from './told';
+import type { Told } from '../parties/told';
 
 export interface StormParty extends Party {
   name: PartyName;
@@ -41,12 +43,12 @@ export const partiesOf = (cast: Cast): StormParty[] => [...cast.banks, ...mercha
 const OF_EACH_BANK = Array.from({ length: CUSTOMERS / 2 }, (_, n) => n);
 
 export async function assemble(engine: StormEngine, watch: Watch, stops: Stops): Promise<Cast> {
-  const caller = (identity: Identity) => new Caller(engine.apiUrls, identity, watch);
+  const caller = (identity: Identity) => new ApiClient(engine.apiUrls, identity, watch);
   const provider = caller(await engine.createEntity('provider', 'Storm Provider'));
   const join = async (
     name: PartyName,
     identity: Identity,
-    network: Caller,
+    network: ApiClient,
     hear: (told: Told) => void = () => undefined,
   ): Promise<StormParty> => {
     const heard: Told[] = [];
@@ -67,7 +69,7 @@ export async function assemble(engine: StormEngine, watch: Watch, stops: Stops):
   const bank = async (name: PartyName): Promise<BankParty> => {
     const identity = await engine.createEntity('bank', name);
     const network = caller(identity);
-    const own = new Bank(network);
+    const own = new Bank(network, scriptOf(BY_DESCRIPTION));
     return { ...(await join(name, identity, network, (told) => own.hear(told))), bank: own };
   };
   const banks: Cast['banks'] = [await bank('bank-1'), await bank('bank-2')];

@@ -1,21 +1,23 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { freePorts } from '../../bench/ports';
-import type { Identity } from '../../examples/demo/operator';
+import { freePorts } from '../launch/ports';
+import type { Identity } from '../parties/operator';
 import { makeKeyring } from '../../src/database/keyring/keyring';
 import { onDatabase } from '../../src/database/pool/one-connection';
 import { poll } from '../../src/process/poll';
 import { preparePostgres } from '../../src/start/postgres';
 import { OperatorError } from '../../src/domain/failures';
+import type { Program } from '../../src/start/supervisor';
 import { temporalServer } from '../../src/start/temporal';
 import { findTemporal } from '../../src/start/temporal-binary';
 import { Disk } from './disk';
 import { Link } from './link';
-import { StormProcess } from './process';
+import { makeFolder } from '../launch/folder';
+import { RestartedProcess } from '../launch/process';
+import { isUp, isWorkerReady } from '../launch/ready';
+import { WITHOUT_LIMITS } from '../launch/settings';
 
 /**
  * Two APIs, two workers, Postgres and Temporal: real processes of the storm's own, as built for
@@ -31,10 +33,7 @@ export type EngineProcess = OurProcess | 'postgres' | 'temporal';
 type Server = 'postgres' | 'temporal';
 export type LinkName = `${OurProcess} to ${Server}`;
 
-/**
- * Windows that close while one watches; the other limits are for callers one by one, and here one
- * is many.
- */
+/** Windows that close while one watches. */
 const WINDOW_S = 12;
 const SETTINGS = {
   ASSENT_MODE: 'sandbox',
@@ -49,15 +48,7 @@ const SETTINGS = {
   // For four minutes every five seconds: no receiver is given up while a storm lasts over it.
   WEBHOOK_RETRY_S: `1,2,3,${Array.from({ length: 47 }, () => 5).join(',')}`,
   WEBHOOK_TIMEOUT_S: '4',
-  RATE_LIMIT_CALLER: '100000/100000',
-  RATE_LIMIT_ANSWER: '100000/100000',
-  RATE_LIMIT_ITEMS: '100000/100000',
-  RATE_LIMIT_LOOKUP: '100000/100000',
-  RATE_LIMIT_MERCHANT_BATCH: '1000/1000',
-  RATE_LIMIT_UNKNOWN: '100000/100000',
-  INTENTS_PER_CUSTOMER_DAY: '1000',
-  RATE_LIMIT_TOKEN: '1000/1000',
-  RATE_LIMIT_TOKEN_ADDRESS: '1000/1000',
+  ...WITHOUT_LIMITS,
 };
 
 const NAMESPACE = 'storm';
@@ -66,11 +57,10 @@ const ROOT = path.join(__dirname, '../..');
 const READY_WITHIN_MS = 60_000;
 /** Most commands take a second; to compare a ledger takes minutes, where there is much in it. */
 const COMMAND_WITHIN_MS = 600_000;
-const PROBE_WITHIN_MS = 3_000;
 
 export interface StormEngine {
   apiUrls: [string, string];
-  processes: Record<EngineProcess, StormProcess>;
+  processes: Record<EngineProcess, RestartedProcess>;
   links: Record<LinkName, Link>;
   /** For the oracle: straight to the servers. */
   ownerUrl: string;
@@ -107,10 +97,8 @@ export async function startStormEngine(
 ): Promise<StormEngine> {
   const built = path.join(root, 'dist/src');
   if (!existsSync(path.join(built, 'api/main.js'))) throw new OperatorError('Run "npm run build" first.');
-  const folder = mkdtempSync(path.join(tmpdir(), 'assent-storm-'));
+  const { folder, remove } = makeFolder('storm');
   const disk = new Disk(diskFolder);
-  // Postgres does not run as root: the user that it runs as then must get through to its data.
-  chmodSync(folder, 0o711);
   const [postgresPort = 0, temporalPort = 0, temporalUi = 0, ...apiPorts] = await freePorts(5);
   const log = (name: string) => path.join(folder, `${name}.log`);
   const inherited = { PATH: process.env['PATH'], HOME: process.env['HOME'], TMPDIR: process.env['TMPDIR'] };
@@ -118,12 +106,13 @@ export async function startStormEngine(
   const postgres = await preparePostgres(disk.place(folder), postgresPort, say);
   const command = await findTemporal({ cliPath: process.env['TEMPORAL_CLI_PATH'], say });
   const ports = { api: 0, postgres: postgresPort, temporal: temporalPort, temporalUi };
+  const restarted = (name: string, program: Omit<Program, 'name' | 'endsWithinMs'>) =>
+    new RestartedProcess(name, { ...program, logFile: log(name) });
   const processes = {
-    postgres: new StormProcess('postgres', postgres.program, log('postgres')),
-    temporal: new StormProcess(
+    postgres: restarted('postgres', postgres.program),
+    temporal: restarted(
       'temporal',
       temporalServer({ command, environment: inherited }, folder, ports, NAMESPACE),
-      log('temporal'),
     ),
   } as StormEngine['processes'];
   const links = {} as StormEngine['links'];
@@ -136,7 +125,7 @@ export async function startStormEngine(
     await temporal.stop();
     await database.stop();
     if (!keep) disk.clear();
-    if (!keep) rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
+    if (!keep) remove();
   };
 
   try {
@@ -181,7 +170,7 @@ export async function startStormEngine(
       const main = path.join(built, isApi ? 'api' : 'worker', 'main.js');
       const args = isApi ? ['--max-old-space-size=384', main] : [main];
       const program = { command: process.execPath, args, environment: own, cwd: folder };
-      processes[name] = new StormProcess(name, { ...program, stopSignal: 'SIGTERM' }, log(name));
+      processes[name] = restarted(name, { ...program, stopSignal: 'SIGTERM' });
       processes[name].start();
     }
     const engine: StormEngine = {
@@ -242,15 +231,12 @@ async function ready(
 ): Promise<void> {
   for (const url of apiUrls) {
     await poll(`The API at ${url}`, READY_WITHIN_MS, signal, async () => {
-      const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(PROBE_WITHIN_MS) });
-      if (!answer.ok) throw new Error(await answer.text());
+      if (!(await isUp(url, '/readyz'))) throw new Error('it is not ready');
     });
   }
   for (const name of ['worker-1', 'worker-2'] as const) {
-    const pid = () => processes[name].pid;
     await poll(name, READY_WITHIN_MS, signal, async () => {
-      const said = await readFile(log(name), 'utf8');
-      if (!said.includes(`"pid":${pid()},"msg":"worker is ready"`)) throw new Error('it is not ready');
+      if (!(await isWorkerReady(log(name), processes[name].pid))) throw new Error('it is not ready');
     });
   }
 }

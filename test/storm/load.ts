@@ -1,8 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Reply } from './caller';
+import { type Answer, expected } from '../parties/client';
 import type { Cast, Customer, StormParty as Party } from './cast';
-import { arrive } from './clock';
-import { expected } from './parties';
+import { arrive } from '../parties/clock';
 import type { Operation, PartyName } from './plan';
 
 /** The network said that it took it, and must keep it. */
@@ -171,7 +170,7 @@ export class Load {
     { n, doubled }: Operation,
     body: object,
     racer = '',
-  ): Promise<Reply> {
+  ): Promise<Answer> {
     const key = `storm-${this.seed}-${n}${racer}`;
     const [reply, again] = await Promise.all(
       (doubled ? [1, 2] : [1]).map(() => by.network.post(path, body, key)),

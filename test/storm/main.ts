@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { runCommand, say, wholeNumber, type Stops } from '../../scripts/command';
-import { Watch } from './caller';
+import { Watch } from '../parties/watch';
 import { assemble, partiesOf } from './cast';
 import { startStormEngine, type StormEngine } from './engine';
 import { Load, windUp } from './load';

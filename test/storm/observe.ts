@@ -1,8 +1,8 @@
-import type { BookEntry, Said } from './bank';
+import type { BookEntry, Said } from '../parties/bank';
 import { merchantsOf, type BankParty, type Cast, type StormParty } from './cast';
 import type { PartyName } from './plan';
-import { inLanes, list, readFeed } from './read';
-import type { Told } from './told';
+import { inLanes, list, readFeed } from '../parties/read';
+import type { Told } from '../parties/told';
 
 export interface View {
   name: PartyName;
@@ -119,7 +119,7 @@ async function bankView(party: BankParty): Promise<BankView> {
   return {
     ...(await view(party)),
     book: party.bank.book,
-    said: party.bank.said,
+    said: party.bank.said.filter(({ on }) => on !== 'intent'),
     decisions: decisions as unknown as Decision[],
   };
 }

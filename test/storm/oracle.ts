@@ -1,4 +1,4 @@
-import { kobo } from '../../examples/demo/kobo';
+import { kobo } from '../parties/kobo';
 import type { Acknowledged } from './load';
 import type { BankView, MerchantView, Transaction, View } from './observe';
 import type { ServersView } from './servers';

@@ -1,4 +1,4 @@
-/** One item of a webhook or of the feed, and what any oracle asks of many. */
+/** One item of a webhook or of the feed, as any oracle sees it, and what it asks of many. */
 export interface Told {
   type: string;
   /** Only in the feed. */

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Fault as Misbehaviour } from '../../examples/demo/parties/receiver';
+import type { Fault as Misbehaviour } from '../parties/receiver';
 import { partiesOf, type Cast } from './cast';
 import type { EngineProcess, LinkName, StormEngine } from './engine';
 import type { Link } from './link';

@@ -1,7 +1,7 @@
-import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { eventually } from './engine';
+import { ReadyProcess, type Launched } from '../launch/process';
+import { isUp } from '../launch/ready';
 import { freePorts } from './free-port';
 import { programOf } from './installation';
 import { keys } from './keyring';
@@ -11,7 +11,7 @@ const OPENED_AT_ONCE = 100;
 
 /** The same for all processes of a test: a database takes no second keyring. */
 
-export const environmentOf = (databaseUrl: string, port: number, more: Record<string, string> = {}) => ({
+export const environmentOf = (databaseUrl: string, port: number, more: NodeJS.ProcessEnv = {}) => ({
   ...process.env,
   ASSENT_MODE: 'sandbox',
   DATABASE_URL: databaseUrl,
@@ -24,37 +24,28 @@ export const environmentOf = (databaseUrl: string, port: number, more: Record<st
 });
 
 /** An API as a process of its own, and connections to it. */
-export class ApiProcess {
-  log = '';
+export class ApiProcess extends ReadyProcess {
   private readonly open: Socket[] = [];
 
   private constructor(
-    readonly child: ChildProcess,
+    launched: Launched,
     readonly port: number,
     readonly metricsPort: number,
   ) {
-    child.stdout?.on('data', (chunk: Buffer) => (this.log += chunk.toString()));
+    super(launched, () => isUp(`http://127.0.0.1:${port}`));
   }
 
   /** @param options of Node */
-  static async start(
+  static async started(
     databaseUrl: string,
-    options: string[],
-    more: Record<string, string> = {},
+    options: string[] = [],
+    more: NodeJS.ProcessEnv = {},
   ): Promise<ApiProcess> {
     const [port = 0, metricsPort = 0] = await freePorts(2);
-    const env = environmentOf(databaseUrl, port, { METRICS_PORT: String(metricsPort), ...more });
-    const child = spawn(process.execPath, [...options, await programOf('api')], {
-      env,
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const api = new ApiProcess(child, port, metricsPort);
-    const isAlive = () =>
-      fetch(`${api.url}/healthz`).then(
-        ({ ok }) => ok,
-        () => false,
-      );
-    await eventually(isAlive);
+    const environment = environmentOf(databaseUrl, port, { METRICS_PORT: String(metricsPort), ...more });
+    const args = [...options, await programOf('api')];
+    const api = new ApiProcess({ command: process.execPath, args, environment }, port, metricsPort);
+    await api.start();
     return api;
   }
 
@@ -91,10 +82,6 @@ export class ApiProcess {
 
   closeConnections(): void {
     for (const socket of this.open.splice(0)) socket.destroy();
-  }
-
-  kill(): void {
-    this.child.kill('SIGKILL');
   }
 }
 

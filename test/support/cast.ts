@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import { ApiClient, type Answer, type Envelope } from '../../examples/demo/api-client';
-import type { BankControl, PartyControl } from '../../examples/demo/parties/control';
-import type { ReceivedEvent } from '../../examples/demo/parties/receiver';
-import { misnumbered, type Told } from '../storm/told';
+import { ApiClient, expected, type Answer, type Envelope } from '../parties/client';
+import type { BankControl, PartyControl } from '../parties/control';
+import type { ReceivedEvent } from '../parties/receiver';
+import type { Told } from '../parties/told';
+import { misnumbered } from '../storm/told';
+import { readClock } from '../parties/clock';
+import { readFeed } from '../parties/read';
+import { onboard, setWebhook, type CustomerIds as Customer } from '../parties/steps';
 import { eventually } from './engine';
 import { startBank, startMerchant, type PartyIdentity, type Started } from './parties';
 
@@ -15,12 +19,6 @@ export interface CastEngine {
     name: string,
   ): Promise<PartyIdentity & { entityId: string }>;
   trust(merchantId: string): Promise<void>;
-}
-
-export interface Customer {
-  customerId: string;
-  lookupID: string;
-  email: string;
 }
 
 /** One line of the answer to an intent or a bill. */
@@ -36,6 +34,8 @@ export interface Item {
   phrase: string;
   status: string;
 }
+
+export type { Customer };
 
 type WebhookItem = ReceivedEvent['item'];
 
@@ -147,20 +147,13 @@ export class Merchant {
   /** The true state of an intent or a charge. */
   async retrieve(id: string): Promise<Record<string, unknown>> {
     const folder = id.startsWith('int_') ? 'intents' : 'requests';
-    const { status, body } = await this.api.get(`/v1/billing/${folder}/${id}`);
-    if (status !== 200) throw new Error(`${id}: ${status} ${JSON.stringify(body)}`);
-    return body.data;
+    return expected(200, await this.api.get(`/v1/billing/${folder}/${id}`));
   }
 
   /** Moves the test clock and waits until all that fell due on the way is done. */
   async advanceClock(by: string): Promise<void> {
-    const { status, body } = await this.api.post('/v1/sandbox/clock/advance', { by }, randomUUID());
-    if (status !== 202) throw new Error(`the clock answered ${status}: ${JSON.stringify(body)}`);
-    for (;;) {
-      const clock = await this.api.get('/v1/sandbox/clock');
-      if (clock.body.data['status'] === 'ready') return;
-      await wait(POLL_MS);
-    }
+    expected(202, await this.api.post('/v1/sandbox/clock/advance', { by }, randomUUID()));
+    while (!(await readClock(this.api)).ready) await wait(POLL_MS);
   }
 }
 
@@ -173,28 +166,35 @@ export class Cast {
   constructor(private readonly engine: CastEngine) {}
 
   async bank(customers = 1): Promise<Bank> {
-    const { engine } = this;
-    const { entityId, ...identity } = await engine.createEntity('bank', 'Harbour Bank');
-    this.identities.set(entityId, identity);
-    const { control, stop } = await startBank(engine.apiUrl, identity);
-    this.started.push({ control, stop });
-    const api = new ApiClient(engine.apiUrl, identity);
-    this.apis.push(api);
-    await setWebhook(api, control);
-    return new Bank(entityId, api, control, await onboard(api, customers));
+    const { entityId, api, control } = await this.enter('bank', 'Harbour Bank', (identity) =>
+      startBank(this.engine.apiUrl, identity),
+    );
+    const numbers = Array.from({ length: customers }, (_, n) => n);
+    const [first, ...rest] = (await onboard(api, randomUUID(), numbers)).values();
+    if (!first) throw new Error('a bank needs a customer');
+    return new Bank(entityId, api, control, [first, ...rest]);
   }
 
   async merchant({ trusted = true } = {}): Promise<Merchant> {
-    const { engine } = this;
-    const { entityId, ...identity } = await engine.createEntity('merchant', 'Palm Grocers');
-    this.identities.set(entityId, identity);
-    if (trusted) await engine.trust(entityId);
-    const { control, stop } = await startMerchant(identity);
-    this.started.push({ control, stop });
-    const api = new ApiClient(engine.apiUrl, identity);
-    this.apis.push(api);
-    await setWebhook(api, control);
+    const { entityId, api, control } = await this.enter('merchant', 'Palm Grocers', startMerchant);
+    if (trusted) await this.engine.trust(entityId);
     return new Merchant(entityId, api, control);
+  }
+
+  /** An entity with its server, told to the network. */
+  private async enter<Control extends PartyControl>(
+    type: 'bank' | 'merchant',
+    name: string,
+    start: (identity: PartyIdentity) => Promise<Started<Control>>,
+  ): Promise<{ entityId: string; api: ApiClient; control: Control }> {
+    const { entityId, ...identity } = await this.engine.createEntity(type, name);
+    this.identities.set(entityId, identity);
+    const started = await start(identity);
+    this.started.push(started);
+    const api = new ApiClient([this.engine.apiUrl], identity);
+    this.apis.push(api);
+    await setWebhook(api, started.control.webhookUrl);
+    return { entityId, api, control: started.control };
   }
 
   /** What a party of this cast signs in with. */
@@ -224,17 +224,7 @@ export class Cast {
 
 async function gapsOf(api: ApiClient): Promise<string[]> {
   const told: Told[] = [];
-  let after: string | undefined;
-  for (;;) {
-    const { status, body } = await api.get('/v1/events', { limit: '100', ...(after && { after }) });
-    if (status !== 200) throw new Error(`the feed: ${status}`);
-    const { events } = body.data as {
-      events: { eventId: string; webhookType: string; data: Record<string, unknown>[] }[];
-    };
-    for (const { webhookType: type, data } of events) told.push(...data.map((item) => ({ type, item })));
-    after = events.at(-1)?.eventId;
-    if (after === undefined) break;
-  }
+  for await (const one of readFeed(api)) told.push(one);
   return misnumbered(told).map(([subject, numbers]) => `${subject}: ${numbers.join(', ')}`);
 }
 
@@ -252,7 +242,7 @@ export async function agreement(
     customerDecision: decision,
     ...(spendingLimits && { spendingLimits }),
   });
-  if (answer.status !== 200) throw new Error(`the approval: ${answer.status} ${JSON.stringify(answer.body)}`);
+  expected(200, answer);
   const { paymentID } = await merchant.hears('billing.intent.response', intentId);
   return String(paymentID);
 }
@@ -281,33 +271,4 @@ async function webhookOf(server: PartyControl, type: string, about: string): Pro
     WEBHOOK_WITHIN_MS,
   );
   return item;
-}
-
-async function setWebhook(api: ApiClient, control: PartyControl): Promise<void> {
-  const { status, body } = await api.put('/v1/webhooks/endpoint', { url: control.webhookUrl });
-  if (status !== 200) throw new Error(`the webhook endpoint: ${status} ${JSON.stringify(body)}`);
-}
-
-async function onboard(api: ApiClient, count: number): Promise<[Customer, ...Customer[]]> {
-  const people = Array.from({ length: count }, (_, i) => ({
-    clientRef: `core-${i}`,
-    firstname: 'Ngozi',
-    lastname: `Umeh ${i}`,
-    accountName: `UMEH NGOZI ${i}`,
-    email: `${randomUUID()}@example.com`,
-    country: 'NG',
-    accountNumber: String(1_000_000_000 + i),
-  }));
-  const { status, body } = await api.post('/v1/bank/customers', { customers: people }, randomUUID());
-  const taken = body.data?.['customers'] as (Customer & { clientRef: string })[] | undefined;
-  if (status !== 201 || taken?.length !== count)
-    throw new Error(`onboarding: ${status} ${JSON.stringify(body)}`);
-  const emailOf = new Map(people.map(({ clientRef, email }) => [clientRef, email]));
-  const [first, ...rest] = taken.map(({ clientRef, customerId, lookupID }) => ({
-    customerId,
-    lookupID,
-    email: emailOf.get(clientRef) ?? '',
-  }));
-  if (!first) throw new Error('a bank needs a customer');
-  return [first, ...rest];
 }

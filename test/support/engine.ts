@@ -1,11 +1,11 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Connection } from '@temporalio/client';
 import { createEntity, type EntityCredentials } from '../../src/database/entity/create-entity';
 import type { Role } from '../../src/domain/entity';
 import { registerSearchAttributes } from '../../src/temporal/register-search-attributes';
+import { ReadyProcess } from '../launch/process';
+import { isUp, isWorkerReady } from '../launch/ready';
 import { createTestDatabase, type TestDatabase } from './database';
 import { freePort } from './free-port';
 import { programOf } from './installation';
@@ -42,26 +42,8 @@ export interface TestEngine {
   stop(): Promise<void>;
 }
 
-export interface EngineProcess {
-  /** Starts it, if it does not run, and waits until it is ready. */
-  start(more?: Record<string, string>): Promise<void>;
-  /** Ends it as a power cut would. */
-  kill(): Promise<void>;
-  /** Stops it where it stands, with all its connections open, as a starved machine would. */
-  freeze(): void;
-  /** Lets it go on. */
-  thaw(): void;
-  /** Ends it as an operator would. */
-  stop(): Promise<void>;
-  /** Sends a signal that is neither of these. */
-  signal(signal: NodeJS.Signals): void;
-  /**
-   * Ends when the process has, however it came to that.
-   *
-   * @returns its exit code; null where a signal ended it
-   */
-  ended(): Promise<number | null>;
-}
+/** An API or a worker. */
+export type EngineProcess = ReadyProcess;
 
 const READY_TIMEOUT_MS = 60_000;
 
@@ -100,19 +82,17 @@ export async function startEngine(
     ...(await prepare?.({ apiUrl, database })),
   };
   const newApi = (port: number, more: Record<string, string>) =>
-    engineProcess('api', { ...environment, ...more, PORT: String(port) }, () =>
-      isReady(`${urlAt(port)}/healthz`),
-    );
+    engineProcess('api', { ...environment, ...more, PORT: String(port) }, () => isUp(urlAt(port)));
   const metricsPort = Number(settings['METRICS_PORT'] ?? 0);
   const metricsAt = (port: number) => ({ METRICS_PORT: String(metricsPort === 0 ? 0 : port) });
   const unmeasured = { METRICS_PORT: '0' };
-  const api = newApi(apiPort, metricsAt(metricsPort));
   const others: EngineProcess[] = [];
   const newWorker = (more: Record<string, string>) =>
-    engineProcess('worker', { ...environment, ...more }, async (pid) =>
-      (await readFile(logFile, 'utf8').catch(() => '')).includes(`"pid":${pid},"msg":"worker is ready"`),
-    );
-  const worker = newWorker(metricsAt(metricsPort + 1));
+    engineProcess('worker', { ...environment, ...more }, (pid) => isWorkerReady(logFile, pid));
+  const [api, worker] = await Promise.all([
+    newApi(apiPort, metricsAt(metricsPort)),
+    newWorker(metricsAt(metricsPort + 1)),
+  ]);
   await Promise.all([api.start(), worker.start()]);
   return {
     apiUrl,
@@ -124,13 +104,13 @@ export async function startEngine(
     worker,
     async startAnotherApi() {
       const port = await freePort();
-      const another = newApi(port, unmeasured);
+      const another = await newApi(port, unmeasured);
       others.push(another);
       await another.start();
       return { apiUrl: urlAt(port), process: another };
     },
     async startAnotherWorker() {
-      const another = newWorker(unmeasured);
+      const another = await newWorker(unmeasured);
       others.push(another);
       await another.start();
       return another;
@@ -171,56 +151,17 @@ async function createNamespace(address: string, namespace: string): Promise<void
   await connection.close();
 }
 
-function engineProcess(
+async function engineProcess(
   name: 'api' | 'worker',
   environment: NodeJS.ProcessEnv,
-  ready: (pid: number) => Promise<boolean>,
-): EngineProcess {
-  let child: ChildProcess | undefined;
-  let output = '';
-  const running = () => child !== undefined && child.exitCode === null && child.signalCode === null;
-  const end = async (signal: NodeJS.Signals) => {
-    if (!child || !running()) return;
-    const exit = once(child, 'exit');
-    child.kill(signal);
-    await exit;
-  };
-  return {
-    async start(more = {}) {
-      if (running()) return;
-      // So that Postgres can tell which of the two holds a connection.
-      const named = new URL(environment['DATABASE_URL'] ?? '');
-      named.searchParams.set('application_name', name);
-      const started = spawn(process.execPath, [await programOf(name)], {
-        env: { ...environment, DATABASE_URL: named.href, ...more },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      });
-      child = started;
-      for (const stream of [started.stdout, started.stderr]) {
-        stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
-      }
-      await eventually(async () => {
-        if (!running()) throw new Error(`the ${name} did not start: ${output}`);
-        return ready(started.pid ?? 0);
-      });
-    },
-    kill: () => end('SIGKILL'),
-    freeze: () => void child?.kill('SIGSTOP'),
-    thaw: () => void child?.kill('SIGCONT'),
-    stop: () => end('SIGTERM'),
-    signal: (signal) => void child?.kill(signal),
-    async ended() {
-      if (child && running()) await once(child, 'exit');
-      return child?.exitCode ?? null;
-    },
-  };
-}
-
-async function isReady(url: string): Promise<boolean> {
-  return fetch(url).then(
-    (answer) => answer.ok,
-    () => false,
-  );
+  isReady: (pid: number | undefined) => Promise<boolean>,
+): Promise<EngineProcess> {
+  // So that Postgres can tell which of the two holds a connection.
+  const named = new URL(environment['DATABASE_URL'] ?? '');
+  named.searchParams.set('application_name', name);
+  const settings = { ...environment, DATABASE_URL: named.href };
+  const args = [await programOf(name)];
+  return new ReadyProcess({ command: process.execPath, args, environment: settings }, isReady);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { freePorts as nowFree } from '../../bench/ports';
+import { freePorts as nowFree } from '../launch/ports';
 import { runFolder } from './once-per-run';
 
 /**

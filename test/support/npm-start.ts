@@ -1,10 +1,8 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { lives, readEngineFile, type EngineFile, type Started } from '../../src/process/engine-file';
 import { whyNotFree } from '../../src/start/ports';
+import { OwnProcess } from '../launch/process';
 import { installation } from './installation';
 
 const ROOT = path.join(__dirname, '../..');
@@ -33,39 +31,15 @@ const READY = 'Assent is ready.';
 /**
  * A run of `npm start`, as a process of its own in a process group of its own, as in a terminal.
  */
-export class NpmStart {
-  private text = '';
-  private readonly child: ChildProcess;
-  private readonly ended: Promise<number | NodeJS.Signals>;
-
+export class NpmStart extends OwnProcess {
   /** @param run npm itself needs a checkout as its folder */
   constructor(
     private readonly folder: string,
     settings: Record<string, string>,
-    run: Run,
+    { command: [command, ...args], inherited }: Run,
   ) {
-    const [command, ...args] = run.command;
-    this.child = spawn(command, args, {
-      cwd: folder,
-      env: { ...run.inherited, ...settings },
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    for (const stream of [this.child.stdout, this.child.stderr]) {
-      stream?.on('data', (chunk: Buffer) => (this.text += chunk.toString()));
-    }
-    this.ended = once(this.child, 'close').then(
-      ([code, signal]) => (signal ?? code) as number | NodeJS.Signals,
-    );
-  }
-
-  get pid(): number {
-    return this.child.pid ?? 0;
-  }
-
-  /** All that it has printed. */
-  output(): string {
-    return this.text;
+    super({ command, args, environment: { ...inherited, ...settings }, cwd: folder, detached: true });
+    this.start();
   }
 
   /** Waits until it says that it is ready. @throws Error with its output, should it end before */
@@ -76,43 +50,10 @@ export class NpmStart {
     return file;
   }
 
-  /** Waits until it has printed this. @throws Error with its output, should it end before */
-  async says(words: string): Promise<void> {
-    while (!this.text.includes(words)) {
-      const output = this.child.stdout ? once(this.child.stdout, 'data') : undefined;
-      const end = await Promise.race([output, this.ended]);
-      if (typeof end === 'number' || typeof end === 'string') throw new Error(`it ended:\n${this.text}`);
-    }
-  }
-
-  /** Waits for its end. */
-  async exit(): Promise<number | NodeJS.Signals> {
-    return this.ended;
-  }
-
   /** Ctrl-C, which a terminal sends to everything in its foreground group. */
   interrupt(): void {
-    process.kill(-this.pid, 'SIGINT');
+    process.kill(-(this.pid ?? 0), 'SIGINT');
   }
-
-  /** Ends it as a power cut would, with nobody left to stop the rest. */
-  async kill(): Promise<void> {
-    this.child.kill('SIGKILL');
-    await this.ended;
-  }
-
-  /** For the end of a test, whatever became of it. */
-  async stop(): Promise<void> {
-    this.child.kill('SIGTERM');
-    await this.ended;
-  }
-}
-
-/** A folder to start in, which another user, as whom root runs Postgres, may enter. */
-export async function makeStartFolder(): Promise<{ folder: string; remove: () => Promise<void> }> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'assent-start-'));
-  await chmod(folder, 0o711);
-  return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
 /**

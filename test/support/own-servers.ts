@@ -1,17 +1,14 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Connection } from '@temporalio/client';
 import { freePorts } from './free-port';
 import { openDatabase } from '../../src/database/pool/connection';
 import { migrateUp } from '../../src/database/migrate';
 import { preparePostgres } from '../../src/start/postgres';
-import type { Program } from '../../src/start/supervisor';
+import { makeFolder } from '../launch/folder';
+import { ReadyProcess, type Launched } from '../launch/process';
 import { findTemporal } from '../../src/start/temporal-binary';
 import type { TestDatabase } from './database';
-import { eventually } from './engine';
 import { engineFacts } from './keyring';
 
 /** A Postgres and a Temporal of one test file's own, which keep their data when they are killed. */
@@ -21,26 +18,17 @@ export interface OwnServers {
   ownerUrl: string;
   superuserUrl: string;
   temporalAddress: string;
-  postgres: ServerProcess;
-  temporal: ServerProcess;
+  postgres: ReadyProcess;
+  temporal: ReadyProcess;
   /** As if the disk that Temporal's data is on had been lost; it must not be running. */
   loseTemporalData(): Promise<void>;
   stop(): Promise<void>;
 }
 
-interface ServerProcess {
-  /** Starts it and waits until it answers. */
-  start(): Promise<void>;
-  /** Ends it as a power cut would. */
-  kill(): Promise<void>;
-}
-
 const silent = () => undefined;
 
 export async function startOwnServers(): Promise<OwnServers> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'assent-servers-'));
-  // As root, Postgres runs as a user of its own, who must get through to its data.
-  await chmod(folder, 0o711);
+  const { folder, remove } = makeFolder('servers');
   const [postgresPort = 0, port = 0] = await freePorts(2);
   const embedded = await preparePostgres(folder, postgresPort, silent);
   const postgres = serverProcess(embedded.program, () => embedded.setUp());
@@ -68,7 +56,7 @@ export async function startOwnServers(): Promise<OwnServers> {
     },
     async stop() {
       await Promise.all([postgres.kill(), temporal.kill()]);
-      await rm(folder, { recursive: true, force: true, maxRetries: 10 });
+      remove();
     },
   };
 }
@@ -83,39 +71,13 @@ export const devServer = (port: number): string[] => [
   '--log-level=error',
 ];
 
-/** @param answers fails as long as it does not answer */
-function serverProcess(
-  {
-    command,
-    args,
-    environment,
-    cwd,
-    user,
-  }: Pick<Program, 'command' | 'args' | 'environment' | 'cwd' | 'user'>,
-  answers: () => Promise<unknown>,
-): ServerProcess {
-  let child: ChildProcess | undefined;
-  const running = () => child?.exitCode === null && child.signalCode === null;
-  return {
-    async start() {
-      await eventually(async () => {
-        // A Postgres that comes back finds the last of its former processes still ending, and gives
-        // up.
-        if (!running()) child = spawn(command, args, { env: environment, stdio: 'ignore', cwd, ...user });
-        return answers().then(
-          () => true,
-          () => false,
-        );
-      });
-    },
-    async kill() {
-      if (!child || !running()) return;
-      const exit = once(child, 'exit');
-      child.kill('SIGKILL');
-      await exit;
-    },
-  };
-}
+/**
+ * A Postgres that comes back finds the last of its former processes still ending, and gives up.
+ *
+ * @param answers fails as long as it does not answer
+ */
+const serverProcess = (launched: Launched, answers: () => Promise<unknown>): ReadyProcess =>
+  new ReadyProcess({ ...launched, startsAnew: true, logFile: '/dev/null' }, answers);
 
 /** @throws Error as long as Temporal is not ready */
 export async function describeNamespace(address: string): Promise<void> {

@@ -1,6 +1,6 @@
-import { SimulatedBank } from '../../examples/demo/parties/bank';
-import { BankControl, PartyControl } from '../../examples/demo/parties/control';
-import { Receiver } from '../../examples/demo/parties/receiver';
+import { SimulatedBank } from '../parties/simulated-bank';
+import { BankControl, PartyControl } from '../parties/control';
+import { Receiver } from '../parties/receiver';
 import { isId } from '../../src/domain/identifier/ids';
 import { defaultContract } from './conformance';
 

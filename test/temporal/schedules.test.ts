@@ -9,7 +9,8 @@ import { ensureSchedules } from '../../src/temporal/schedules';
 import { asOwner, createTestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
 import { installation, programOf } from '../support/installation';
-import { freeOffset, fromBuild, makeStartFolder, NpmStart } from '../support/npm-start';
+import { makeFolder } from '../launch/folder';
+import { freeOffset, fromBuild, NpmStart } from '../support/npm-start';
 import { servers } from '../support/servers';
 import { makeSchedule, standingApproval } from '../support/standing';
 
@@ -128,7 +129,7 @@ test('worker, "assent migrate" and "npm start" of an installation that was given
       );
     });
   const { assent } = await installation();
-  const { folder, remove } = await makeStartFolder();
+  const { folder, remove } = makeFolder('start');
   const offset = { PORT_OFFSET: String(await freeOffset()) };
   const started = new NpmStart(folder, { ...settings, ...offset }, await fromBuild());
 
@@ -137,14 +138,15 @@ test('worker, "assent migrate" and "npm start" of an installation that was given
     'correct TEMPORAL_ADDRESS or TEMPORAL_NAMESPACE.';
   expect(await run(process.execPath, await programOf('worker'))).toEqual({ code: 1, last: refusal });
   expect(await run(assent, 'migrate')).toEqual({ code: 1, last: `assent: ${refusal}` });
-  await expect(started.exit()).resolves.toBe(1);
-  expect(started.output()).toContain(refusal);
-  expect(started.output()).not.toContain('Starting the API');
+  await expect(started.ended()).resolves.toBe(1);
+  expect(started.output).toContain(refusal);
+  expect(started.output).not.toContain('Starting the API');
 
   expect(await readTemporalState(mine.db)).toMatchObject({ namespaceId: 'its own', restartingSince: null });
   expect(await mine.db.rows`SELECT FROM outbox WHERE start->>'again' IS NOT NULL`).toEqual([]);
   expect(await mine.db.rows`SELECT FROM worker_heartbeats`).toEqual([]);
   const workflow = client.workflow.getHandle(workflowIds.recurring(scheduleId));
   await expect(workflow.describe()).rejects.toThrow(/not found/);
-  await Promise.all([remove(), mine.drop()]);
+  remove();
+  await mine.drop();
 });

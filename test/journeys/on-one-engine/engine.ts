@@ -1,8 +1,21 @@
-import type { TestEngine } from '../../support/engine';
+import { startEngine, type TestEngine } from '../../support/engine';
 
-/** What ends or slows no process shares one engine: its starts would cost more than the stories. */
+/**
+ * What ends or slows no process shares the engine of its test file: its starts would cost more than
+ * the stories.
+ */
 export let engine: TestEngine;
 
-export function share(started: TestEngine): void {
-  engine = started;
-}
+beforeAll(async () => {
+  engine = await startEngine({
+    // Banks that stay silent are waited for by the clock; here nobody asks for how long.
+    CLOCK_WAIT_S: '1',
+    // What settles on a day is late in the files of that day.
+    BOOKING_DAYS: '0',
+    // A webhook that fails in passing is soon tried again.
+    WEBHOOK_RETRY_S: '1,1,2,4,8,16',
+    WEBHOOK_TIMEOUT_S: '4',
+  });
+});
+
+afterAll(() => engine.stop());

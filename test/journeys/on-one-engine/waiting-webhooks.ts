@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { ApiClient } from '../../../examples/demo/api-client';
+import { ApiClient } from '../../parties/client';
 import { letAttemptsEnd } from '../../../src/cli/attempts-under-way';
 import { createEntity } from '../../../src/database/entity/create-entity';
 import { changeStatus } from '../../../src/database/entity-control/control-entity';
@@ -20,7 +20,7 @@ const status =
 
 async function bankAt(url: string): Promise<{ entityId: string; api: ApiClient }> {
   const { entityId, ...identity } = await engine.createEntity('bank', 'Harbour Bank');
-  const api = new ApiClient(engine.apiUrl, identity);
+  const api = new ApiClient([engine.apiUrl], identity);
   await api.put('/v1/webhooks/endpoint', { url });
   return { entityId, api };
 }
@@ -117,7 +117,7 @@ describe('webhooks that wait', () => {
     };
     const healthy = await receiver(status(500));
     const sibling = new ApiClient(
-      engine.apiUrl,
+      [engine.apiUrl],
       await db.transaction((trx) => enter(trx, 'Shop that answers', healthy.url)),
     );
     const [bank, merchant] = await Promise.all([cast.bank(), cast.merchant()]);

@@ -1,43 +1,57 @@
 import { randomUUID } from 'node:crypto';
-import type { Identity } from '../../examples/demo/operator';
-import type { Receiver } from '../../examples/demo/parties/receiver';
 import { poll } from '../../src/process/poll';
-import type { Caller, Reply } from './caller';
+import { expected, type ApiClient } from './client';
+import type { Identity } from './operator';
+import type { Receiver } from './receiver';
 import type { Told } from './told';
 
-/** Parties of a storm, a proof or a roll-out, which speak to the engine by its API alone. */
+/** What parties do to come together, by the API alone. */
 
 export interface Party {
   name: string;
   entityId: string;
-  network: Caller;
+  network: ApiClient;
   receiver: Receiver;
 }
 
+/** @param port where its webhooks are to go */
 export async function openParty(
   name: string,
   { entityId }: Identity,
-  network: Caller,
+  network: ApiClient,
   receiver: Receiver,
   port: number,
 ): Promise<Party> {
-  const url = `http://127.0.0.1:${port}/webhooks`;
-  expected(200, await network.post('/v1/webhooks/endpoint', { url }, undefined, 'PUT'));
+  await setWebhook(network, `http://127.0.0.1:${port}/webhooks`);
   return { name, entityId, network, receiver };
 }
 
-export async function createMerchant(provider: Caller, name: string): Promise<Identity> {
-  const merchants = [{ clientRef: name, name, email: `${name}@example.com` }];
-  const made = await provider.post('/v1/provider/merchants', { merchants }, randomUUID());
-  const [item] = expected(201, made)['merchants'] as (Identity & { merchantId: string })[];
-  if (!item) throw new Error('no merchant was made');
-  await setTrust(provider, item.merchantId, 'trusted');
-  return { ...item, entityId: item.merchantId };
+export async function setWebhook(api: ApiClient, url: string): Promise<void> {
+  expected(200, await api.put('/v1/webhooks/endpoint', { url }));
 }
 
-export async function setTrust(provider: Caller, merchantId: string, trustLevel: string): Promise<number> {
-  const body = { merchantId, trustLevel };
-  return (await provider.post('/v1/provider/merchant/trust', body, undefined, 'PATCH')).status;
+export async function createMerchants(provider: ApiClient, names: readonly string[]): Promise<Identity[]> {
+  const merchants = names.map((name) => ({ clientRef: name, name, email: `${name}@example.com` }));
+  const made = await provider.post('/v1/provider/merchants', { merchants }, randomUUID());
+  const items = expected(201, made)['merchants'] as (Identity & { merchantId: string })[];
+  return items.map((item) => ({ ...item, entityId: item.merchantId }));
+}
+
+/** A merchant that its provider trusts. */
+export async function createMerchant(provider: ApiClient, name: string): Promise<Identity> {
+  const [merchant] = await createMerchants(provider, [name]);
+  if (!merchant) throw new Error('no merchant was made');
+  await setTrust(provider, merchant.entityId, 'trusted');
+  return merchant;
+}
+
+/** @returns the status of the answer */
+export async function setTrust(
+  provider: ApiClient,
+  merchantId: string,
+  trustLevel: 'trusted' | 'untrusted',
+): Promise<number> {
+  return (await provider.patch('/v1/provider/merchant/trust', { merchantId, trustLevel })).status;
 }
 
 export interface CustomerIds {
@@ -47,11 +61,12 @@ export interface CustomerIds {
   batchId: string;
 }
 
-/** One call of the API takes no more. */
-const AT_ONCE = 100;
+/** One call of the API takes no more, of intents and of customers that are taken at once. */
+const INTENTS_AT_ONCE = 100;
+const CUSTOMERS_AT_ONCE = 500;
 
-function* batches<Thing>(things: readonly Thing[]): Generator<Thing[], void, void> {
-  for (let i = 0; i < things.length; i += AT_ONCE) yield things.slice(i, i + AT_ONCE);
+function* batches<Thing>(things: readonly Thing[], atOnce: number): Generator<Thing[], void, void> {
+  for (let i = 0; i < things.length; i += atOnce) yield things.slice(i, i + atOnce);
 }
 
 /**
@@ -60,14 +75,14 @@ function* batches<Thing>(things: readonly Thing[]): Generator<Thing[], void, voi
  * @returns by their numbers, what the network calls them
  */
 export async function onboard(
-  bank: Caller,
+  bank: ApiClient,
   kind: string,
   numbers: readonly number[],
   firstAccount = 1_000_000_000,
 ): Promise<Map<number, CustomerIds>> {
   const found = new Map<number, CustomerIds>();
   const emailOf = (n: number) => `ngozi.${kind}.${n}@example.com`;
-  for (const some of batches(numbers)) {
+  for (const some of batches(numbers, CUSTOMERS_AT_ONCE)) {
     const customers = some.map((n) => ({
       clientRef: `${kind}-${n}`,
       firstname: 'Ngozi',
@@ -85,6 +100,8 @@ export async function onboard(
       found.set(n, { customerId, lookupID, email: emailOf(n), batchId: String(data['batchId']) });
     }
   }
+  if (found.size !== numbers.length)
+    throw new Error(`${found.size} of ${numbers.length} customers were taken`);
   return found;
 }
 
@@ -98,12 +115,12 @@ const AGREED_WITHIN_MS = 240_000;
  * @returns their agreements' names, by lookupID
  */
 export async function agree(
-  { network, heard }: { network: Caller; heard: readonly Told[] },
+  { network, heard }: { network: ApiClient; heard: readonly Told[] },
   lookupIDs: readonly string[],
   description: string,
   signal: AbortSignal,
 ): Promise<Map<string, string>> {
-  for (const some of batches(lookupIDs)) {
+  for (const some of batches(lookupIDs, INTENTS_AT_ONCE)) {
     const intent = { lookupIDs: some, currency: 'NGN', description };
     expected(200, await network.post('/v1/billing/intent', intent, randomUUID()));
   }
@@ -119,9 +136,4 @@ export async function agree(
     if (missing !== undefined) throw new Error(`${missing} has not agreed`);
     return Promise.resolve(agreed);
   });
-}
-
-export function expected(status: number, reply: Reply): Record<string, unknown> {
-  if (reply.status !== status) throw new Error(`${reply.status}: ${reply.text}`);
-  return reply.data;
 }

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Caller } from './caller';
-import { expected } from './parties';
+import { type ApiClient, expected } from './client';
 
 export interface ClockOwner {
   name: string;
-  network: Caller;
+  network: ApiClient;
 }
 
 const LOOK_EVERY_MS = 100;
@@ -18,14 +17,14 @@ const LOOK_LATER_MS = 1_000;
  */
 const STANDS_STILL_MS = { calm: 45_000, deaths: 180_000 };
 
-export async function readClock({ network }: ClockOwner): Promise<{ now: number; ready: boolean }> {
+export async function readClock(network: ApiClient): Promise<{ now: number; ready: boolean }> {
   const { now, status } = expected(200, await network.get('/v1/sandbox/clock'));
   return { now: Date.parse(String(now)), ready: status === 'ready' };
 }
 
 /** Nothing of its owner is due yet. */
 export async function setClock(owner: ClockOwner, at: number): Promise<void> {
-  const { now } = await readClock(owner);
+  const { now } = await readClock(owner.network);
   const by = `PT${(at - now) / 1000}S`;
   const set = await owner.network.post('/v1/sandbox/clock/advance', { by, jump: true }, randomUUID());
   expected(202, set);
@@ -37,7 +36,7 @@ export async function advanceTo(
   calm: boolean,
   signal: AbortSignal,
 ): Promise<void> {
-  const { now } = await readClock(owner);
+  const { now } = await readClock(owner.network);
   const body = { by: `PT${Math.max(1, at - now) / 1000}S` };
   expected(202, await owner.network.post('/v1/sandbox/clock/advance', body, `advance-${at}`));
   await arrive(owner, calm, signal);
@@ -54,7 +53,7 @@ export async function arrive(owner: ClockOwner, calm: boolean, signal: AbortSign
   let reached = -Infinity;
   let stillSince = startedAt;
   for (;;) {
-    const { now, ready } = await readClock(owner);
+    const { now, ready } = await readClock(owner.network);
     if (ready) return;
     // It ticks by itself: that is no stop.
     if (now - reached > Date.now() - stillSince + LOOK_EVERY_MS * 10) {

@@ -1,4 +1,5 @@
-import type { BankAnswer, LedgerEntry, Rule } from './bank';
+import type { Said } from './bank';
+import type { LedgerEntry, Rule } from './simulated-bank';
 import type { Attempt, Fault, ReceivedEvent } from './receiver';
 
 /** One poll; short enough that a deadline is met to within it. */
@@ -80,7 +81,7 @@ export class BankControl extends PartyControl {
     return this.ask('GET', '/control/ledger');
   }
 
-  answers(): Promise<BankAnswer[]> {
+  answers(): Promise<Said[]> {
     return this.ask('GET', '/control/answers');
   }
 }

@@ -1,5 +1,4 @@
-import type { Caller } from './caller';
-import { expected } from './parties';
+import { type ApiClient, expected } from './client';
 import type { Told } from './told';
 
 const PAGE = 100;
@@ -19,7 +18,11 @@ export async function inLanes<Thing>(
   await Promise.all(Array.from({ length: lanes }, lane));
 }
 
-export async function list(network: Caller, path: string, name: string): Promise<Record<string, unknown>[]> {
+export async function list(
+  network: ApiClient,
+  path: string,
+  name: string,
+): Promise<Record<string, unknown>[]> {
   const found: Record<string, unknown>[] = [];
   const and = path.includes('?') ? '&' : '?';
   for (let page = 1; found.length < LISTED_MAX; page++) {
@@ -32,7 +35,7 @@ export async function list(network: Caller, path: string, name: string): Promise
 }
 
 /** All of a party's events, item by item. */
-export async function* readFeed(network: Caller): AsyncGenerator<Told> {
+export async function* readFeed(network: ApiClient): AsyncGenerator<Told> {
   let after = '';
   for (;;) {
     const data = expected(200, await network.get(`/v1/events?limit=${PAGE}${after}`));

@@ -1,5 +1,5 @@
-import { SimulatedBank } from './parties/bank';
-import { runParty, setting } from './parties/main';
+import { SimulatedBank } from './simulated-bank';
+import { runParty, setting } from './main';
 
 void runParty(
   new SimulatedBank({

@@ -1,10 +1,9 @@
 import { randomInt } from 'node:crypto';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import * as start from '../../src/start/engine';
 import { readEngineFile, type EngineFile } from '../../src/process/engine-file';
 import * as ports from '../../src/start/ports';
+import { makeFolder } from './folder';
 
 export interface StoryEngine extends Omit<EngineFile, 'pid' | 'keysFile'> {
   /** From where `npx assent` finds it. */
@@ -47,10 +46,7 @@ export async function ownEngine(
   signal: AbortSignal,
   { startEngine, PortTakenError }: StartCode = { ...start, ...ports },
 ): Promise<StoryEngine> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'assent-demo-'));
-  // Postgres does not run as root: the user that it runs as then must get through to its data.
-  chmodSync(folder, 0o711);
-  const remove = () => rmSync(folder, { recursive: true, force: true });
+  const { folder, remove } = makeFolder('demo');
   try {
     const engine = await onFreePorts(PortTakenError, (offset) =>
       startEngine({

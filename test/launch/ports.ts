@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
-import { whyNotFree } from '../src/start/ports';
-import { OperatorError } from '../src/domain/failures';
+import { whyNotFree } from '../../src/start/ports';
+import { OperatorError } from '../../src/domain/failures';
 
 /**
  * Below the ports that systems give out by themselves (32768 and up), where a connection of

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import path, { extname } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Identity } from '../operator';
+import type { Identity } from './operator';
 
 /** A process of our own. It ends with its owner: the channel between them breaks then. */
 export interface Child<Ready> {
@@ -50,11 +50,27 @@ export async function startScript<Ready>(
 
 export type PartyProcess = Child<{ url: string }>;
 
+/** Processes that are ended together, also where one of them does not start. */
+export class PartyProcesses {
+  private readonly started: PartyProcess[] = [];
+
+  /** @returns where it listens */
+  async urlOf(starting: Promise<PartyProcess>): Promise<string> {
+    const party = await starting;
+    this.started.push(party);
+    return party.ready.url;
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.started.map((party) => party.stop()));
+  }
+}
+
 export const startBankProcess = (
   apiUrl: string,
   { clientId, clientSecret, webhookSecret }: Identity,
 ): Promise<PartyProcess> =>
-  startScript(path.join(__dirname, '../bank.ts'), {
+  startScript(path.join(__dirname, 'bank-process.ts'), {
     API_URL: apiUrl,
     CLIENT_ID: clientId,
     CLIENT_SECRET: clientSecret,
@@ -62,4 +78,4 @@ export const startBankProcess = (
   });
 
 export const startMerchantProcess = ({ webhookSecret }: Identity): Promise<PartyProcess> =>
-  startScript(path.join(__dirname, '../merchant.ts'), { WEBHOOK_SECRET: webhookSecret });
+  startScript(path.join(__dirname, 'merchant-process.ts'), { WEBHOOK_SECRET: webhookSecret });

@@ -1,0 +1,2 @@
+import './on-one-engine/history';
+import './on-one-engine/books';

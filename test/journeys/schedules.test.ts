@@ -1,0 +1,2 @@
+import './on-one-engine/recurring';
+import './on-one-engine/books';
