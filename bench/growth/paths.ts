@@ -9,7 +9,7 @@ import { listDecisions } from '../../src/database/decision/list-decisions';
 import { listDevices } from '../../src/database/customer/link-device';
 import { FEED_START, findFeedPosition, readFeed } from '../../src/database/webhook/read-event-feed';
 import { claimKey, expireKeys, storeAnswer } from '../../src/database/call/idempotency';
-import { answerIntent } from '../../src/database/intent/end-intents';
+import { answerIntent } from '../../src/database/intent/answer-intent';
 import { KeyringError } from '../../src/database/keyring/keyring';
 import { LIST_REACH } from '../../src/database/query/list-page';
 import { endLease, enqueueSignals, leaseOutboxRows } from '../../src/database/outbox';

@@ -1,8 +1,8 @@
 import { MAX_SUM_MINOR } from './money';
 
 /**
- * The customer's spending limit that refuses a charge, if any does. Charges race, so SQL decides, in
- * `database/agreement/spending-limit.ts`.
+ * The customer's spending limit that refuses a charge, if any does. Charges race, so SQL decides,
+ * in `database/agreement/spending-limit.ts`.
  *
  * @param spent sums on the latest day and in the latest month counted, which its first day names
  * @param today `2026-11-21`, as the other days

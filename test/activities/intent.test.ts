@@ -2,7 +2,7 @@ import { createIntentActivities } from '../../src/activities/intent';
 import { changeDecision } from '../../src/database/intent/change-decision';
 import type { Executor } from '../../src/database/pool/connection';
 import { signalDue } from '../../src/database/sandbox-clock/advance-sandbox-clock';
-import { answerIntent } from '../../src/database/intent/end-intents';
+import { answerIntent } from '../../src/database/intent/answer-intent';
 import { markIntentWaiting } from '../../src/database/intent/read-intent';
 import { databaseOfFile } from '../support/database';
 import { waitsForALock } from '../support/open-transaction';

@@ -20,8 +20,8 @@ const STEP = 'src/domain/recurring/recurring-step.ts';
 const FACTS = 'src/domain/recurring/schedule-facts.ts';
 const CALENDAR = 'src/domain/calendar.ts';
 const OUTCOME = 'src/database/billing-request/settle-billing-request.ts';
-const AGREEMENT = 'src/database/agreement/agreement.ts';
-const REFUND = 'src/database/refund/accept-refund.ts';
+const LIMIT = 'src/database/agreement/spending-limit.ts';
+const REFUNDABLE = 'src/database/refund/refundable-amount.ts';
 const CLOSE = 'src/database/billing-request/close-billing-requests.ts';
 const MISSING = 'src/database/bank-file/find-missing.ts';
 const WRITER = 'src/database/transition/write-transition.ts';
@@ -84,13 +84,19 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   },
   'a charge that comes to a limit, to the kobo, is refused': {
     seed: 227,
-    changes: [[AGREEMENT, `+ \${charge.amount} <= a.daily_limit)`, `+ \${charge.amount} < a.daily_limit)`]],
+    changes: [
+      [
+        LIMIT,
+        `+ \${charge.amount} <= coalesce(a.daily_limit,`,
+        `+ \${charge.amount} < coalesce(a.daily_limit,`,
+      ],
+    ],
   },
   'limits count the days of real time, and not those of the test clock': {
     seed: 285,
     changes: [
       [
-        AGREEMENT,
+        LIMIT,
         `FROM business_now(\${merchantId}) AS at) AS period`,
         `FROM (SELECT clock_timestamp() AS at, \${merchantId}::text) AS real) AS period`,
       ],
@@ -109,7 +115,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     changes: [
       [
         OUTCOME,
-        `AND status = 'pending' AND business_now(owner_id) < expires_at
+        `AND status = 'pending' AND NOT \${raw(windowPassed('business_now(owner_id)'))}
       FOR UPDATE),`,
         `AND (status = 'pending' OR decline_reason = 'expired') FOR UPDATE),`,
       ],
@@ -259,7 +265,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   },
   'a refund goes out on top of a reversal': {
     seed: 66,
-    changes: [[REFUND, `- b.reversed_amount - `, `- `]],
+    changes: [[REFUNDABLE, `- b.reversed_amount AS untaken`, `AS untaken`]],
   },
   'a refund that came back is told to nobody': {
     changes: [[RETURN, `tells: { 'refund.returned': toBothSides(returned) },`, `tells: {},`]],

@@ -1,6 +1,6 @@
 import { billingRules, type Config } from '../../settings/config';
 import { createIntents } from '../../database/intent/ask-intents';
-import { answerIntent } from '../../database/intent/end-intents';
+import { answerIntent } from '../../database/intent/answer-intent';
 import { readIntent } from '../../database/intent/read-intent';
 import { enqueueStarts } from '../../database/outbox';
 import { makePaymentId } from '../../database/agreement/payment-id';

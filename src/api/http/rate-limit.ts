@@ -87,8 +87,8 @@ export async function meter(
  * Takes a token from a bucket of the caller, and one from its owner's. A refused caller takes none
  * from its owner's other callers.
  *
- * @param metering.unknown buckets of unknown identifiers, none of which may be empty; looked at in the same
- *   statement
+ * @param metering.unknown buckets of unknown identifiers, none of which may be empty; looked at in
+ *   the same statement
  * @throws Failure rate_limited
  */
 export async function meterCaller(

@@ -4,7 +4,8 @@ import type { Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { windowPassed } from '../clock/window-passed';
 import { applyDecision, applyUnasked } from '../decision/apply-decision';
-import { endIntents, ENDED_COLUMNS, limitsOf, type EndedIntent, type SpendingLimits } from './end-intents';
+import { limitsOf, type SpendingLimits } from './answer-intent';
+import { endIntents, ENDED_COLUMNS, type EndedIntent } from './end-intents';
 
 /** A customer changes an earlier decision at the bank, without being asked. */
 

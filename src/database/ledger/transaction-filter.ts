@@ -70,8 +70,8 @@ const HAS_PAIR = `metadata ->> :name = :value AND metadata <> '{}'
     (SELECT coalesce(provider_id, id) FROM entities WHERE id = :entityId), jsonb_build_object(:name::text, :value::text))`;
 
 /**
- * The party's transactions that match the filter. Each part has one side, for each side has an index
- * of its own.
+ * The party's transactions that match the filter. Each part has one side, for each side has an
+ * index of its own.
  *
  * @param readings each makes parts of its own
  */

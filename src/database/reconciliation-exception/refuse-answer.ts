@@ -7,7 +7,9 @@ import { takeAnswerInDoubt, type AnswerInDoubt } from './open-exceptions';
 
 /** Answers of a bank that change nothing: agreed to, kept for the operator, or in doubt. */
 
-/** A bank's answer to a charge or a refund that did not take it; `kind` is the doubt that it raises. */
+/**
+ * A bank's answer to a charge or a refund that did not take it; `kind` is the doubt that it raises.
+ */
 interface NotTaken extends AnswerInDoubt {
   bankId: string;
   /** Pending if the answer names another resource's transaction. */

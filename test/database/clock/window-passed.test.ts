@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { cancelBillingRequest } from '../../../src/database/billing-request/cancel-billing-request';
 import { answerBillingRequest } from '../../../src/database/billing-request/settle-billing-request';
 import { windowPassed as passedSql } from '../../../src/database/clock/window-passed';
-import { answerIntent } from '../../../src/database/intent/end-intents';
+import { answerIntent } from '../../../src/database/intent/answer-intent';
 import type { Transaction } from '../../../src/database/pool/connection';
 import { raw } from '../../../src/database/pool/statement';
 import { windowPassed } from '../../../src/domain/window-passed';

@@ -9,7 +9,9 @@ import { undone } from '../../support/open-transaction';
 import { answerBill, bill, charge } from '../../support/settled';
 import { standingApproval } from '../../support/standing';
 
-/** The statement that takes a part of a charge for a refund, held to the rule that it decides by. */
+/**
+ * The statement that takes a part of a charge for a refund, held to the rule that it decides by.
+ */
 
 /** The amount of each charge here, in minor units. */
 const AMOUNT = 100n;
@@ -39,7 +41,10 @@ const contradictions = fc.record({
 });
 type Contradiction = typeof contradictions extends fc.Arbitrary<infer One> ? One : never;
 
-/** The refund's money is counted already, unless it came back, or another transfer may have gone out. */
+/**
+ * The refund's money is counted already, unless it came back, or another transfer may have gone
+ * out.
+ */
 const heldFor = ({ amount, status, state, kind, answer }: Contradiction) =>
   state !== 'resolved' &&
   (status === 'rejected' ||
