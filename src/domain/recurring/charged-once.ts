@@ -1,6 +1,6 @@
 /**
- * The attempt at a billing that begins now, if any; each begins once. Workflows race, so SQL decides,
- * in `database/recurring/charged-once.ts`.
+ * The attempt at a billing that begins now, if any; each begins once. Workflows race, so SQL
+ * decides, in `database/recurring/charged-once.ts`.
  *
  * @param from null for a billing that its bank has in hand, or that has ended
  */
