@@ -131,13 +131,13 @@ export class Biller {
       const response = await fetch(`${this.webhooks.url}/control/events?after=${heard}&waitMs=1000`);
       const events = (await response.json()) as ReceivedEvent[];
       heard += events.length;
-      for (const { type, item } of events) this.hear(type, item);
+      for (const { type, item } of events) this.receive(type, item);
       await wait(FEED_PAUSE_MS);
     }
     return new Promise(() => undefined);
   }
 
-  private hear(type: string, item: ReceivedEvent['item']): void {
+  private receive(type: string, item: ReceivedEvent['item']): void {
     if (type === 'billing.intent.response') {
       this.paymentIDs.set(String(item['lookupID']), String(item['paymentID']));
       this.ended.report(String(item['lookupID']));

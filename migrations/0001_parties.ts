@@ -1,9 +1,8 @@
 import type { Knex } from 'knex';
 
 /**
- * Banks, merchants and providers, with their credentials; the mode and the time zone of the
- * database; idempotency keys, rate limits, the clocks of business time, and the audit events of
- * operators.
+ * Banks, merchants and providers, with their credentials. Mode and time zone of the database.
+ * Idempotency keys, rate limits, business clocks, and the audit events of operators.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
@@ -95,7 +94,7 @@ export async function up(knex: Knex): Promise<void> {
       id               text PRIMARY KEY,
       type             text NOT NULL CHECK (type IN ('bank', 'merchant', 'provider')),
       name             text NOT NULL CHECK (length(name) BETWEEN 1 AND 200),
-      -- The public face of a merchant, sent to banks with each intent: business data, so not
+      -- The public profile of a merchant, sent to banks with each intent: business data, so not
       -- encrypted.
       email            text CHECK (length(email) <= 254),
       website          text CHECK (length(website) <= 2048),
@@ -104,14 +103,13 @@ export async function up(knex: Knex): Promise<void> {
       client_ref       text CHECK (length(client_ref) BETWEEN 1 AND 200),
       trust_level      text NOT NULL DEFAULT 'untrusted' CHECK (trust_level IN ('untrusted', 'trusted')),
       status           text NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'disabled')),
-      -- The sandbox test clock: how far this owner's business time runs ahead, and where an advance
-      -- goes.
+      -- The sandbox test clock: how far this biller's business time runs ahead, and where an
+      -- advance goes.
       clock_offset     interval NOT NULL DEFAULT '0' CHECK (clock_offset >= '0'),
       clock_target     timestamptz,
       created_at       timestamptz NOT NULL DEFAULT clock_timestamp(),
-      -- A token says of which generation it is, and is good while that is the entity's. Counting
-      -- needs no clock: times in tokens are whole seconds, by the clock of the process that issued
-      -- them.
+      -- A token names its generation, and is good while the entity has the same. Counting needs no
+      -- clock: times in tokens are whole seconds, by the clock of the process that issued them.
       token_generation int NOT NULL DEFAULT 0 CHECK (token_generation >= 0),
       -- When a test clock last moved, in real time: what a jump made due is not late by the whole
       -- jump.
@@ -142,42 +140,41 @@ export async function up(knex: Knex): Promise<void> {
     CREATE TRIGGER entities_record_time BEFORE INSERT ON entities
       FOR EACH ROW EXECUTE FUNCTION set_record_time_created_at();
 
-    -- Business time of whoever owns a row: the database's clock plus the owner's test-clock offset.
-    -- Unknown owner: null, so every comparison with it fails.
-    CREATE FUNCTION business_now(owner text) RETURNS timestamptz LANGUAGE sql
+    -- Business time of a biller: the database's clock plus the biller's test-clock offset. Null for
+    -- an unknown biller, so every comparison with it fails.
+    CREATE FUNCTION business_now(biller text) RETURNS timestamptz LANGUAGE sql
       SET search_path = pg_catalog, pg_temp
-      RETURN (SELECT clock_timestamp() + clock_offset FROM public.entities WHERE id = owner);
+      RETURN (SELECT clock_timestamp() + clock_offset FROM public.entities WHERE id = biller);
 
     -- The two halves of the lock's key. Locks with two keys are used for nothing else.
-    CREATE FUNCTION settling_owner(owner text) RETURNS int LANGUAGE sql IMMUTABLE
+    CREATE FUNCTION settling_biller(biller text) RETURNS int LANGUAGE sql IMMUTABLE
       SET search_path = pg_catalog, pg_temp
-      RETURN (hashtextextended(owner, 0) & 2147483647)::int;
+      RETURN (hashtextextended(biller, 0) & 2147483647)::int;
 
     -- In every zone days begin with a quarter of an hour.
     CREATE FUNCTION settling_quarter(moment timestamptz) RETURNS int LANGUAGE sql STABLE
       SET search_path = pg_catalog, pg_temp
       RETURN floor(extract(epoch FROM moment) / 900)::int;
 
-    CREATE FUNCTION settling_now(owner text) RETURNS timestamptz LANGUAGE plpgsql
+    CREATE FUNCTION settling_now(biller text) RETURNS timestamptz LANGUAGE plpgsql
       SET search_path = pg_catalog, pg_temp AS $$
     BEGIN
-      PERFORM pg_advisory_xact_lock_shared(public.settling_owner(owner),
-        public.settling_quarter(public.business_now(owner)));
-      RETURN public.business_now(owner);
+      PERFORM pg_advisory_xact_lock_shared(public.settling_biller(biller),
+        public.settling_quarter(public.business_now(biller)));
+      RETURN public.business_now(biller);
     END $$;
 
-    -- Whether anything may still settle before the moment, by this owner's clock, or by anybody's
-    -- where it is null: entities that are made later begin with real time. The clock is that of the
-    -- statement's begin, which is before the locks are looked at. What is read in a later statement
-    -- is complete.
-    CREATE FUNCTION may_settle_before(moment timestamptz, owner text) RETURNS boolean LANGUAGE sql
+    -- Whether anything may still settle before the moment, by this biller's clock, or by anybody's
+    -- where it is null. Later entities begin with real time. The clock is that of the statement's
+    -- begin, which is before the locks are looked at. A later statement reads all of it.
+    CREATE FUNCTION may_settle_before(moment timestamptz, biller text) RETURNS boolean LANGUAGE sql
       SET search_path = pg_catalog, pg_temp
-      RETURN statement_timestamp() + coalesce((SELECT clock_offset FROM public.entities WHERE id = owner), '0') < moment
+      RETURN statement_timestamp() + coalesce((SELECT clock_offset FROM public.entities WHERE id = biller), '0') < moment
         OR EXISTS (
           SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2
             AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
             AND objid::bigint <= public.settling_quarter(moment - interval '1 microsecond')
-            AND (owner IS NULL OR classid::bigint = public.settling_owner(owner)));
+            AND (biller IS NULL OR classid::bigint = public.settling_biller(biller)));
 
     CREATE TABLE audit_events (
       id             bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -208,9 +205,9 @@ export async function up(knex: Knex): Promise<void> {
     CREATE TRIGGER audit_events_record_time BEFORE INSERT ON audit_events
       FOR EACH ROW EXECUTE FUNCTION set_record_time_recorded_at();
 
-    -- Spans in which nothing is charged for a merchant (not trusted, or disabled), or to a bank
-    -- (disabled), by the clock of the merchant whose schedules they hold. Those of a schedule's
-    -- agreement stay in schedule_holds.
+    -- Spans without charges for a merchant (not trusted, or disabled) or a disabled bank. Their
+    -- clock is the merchant's whose schedules they hold. The holds of a schedule's agreement stay
+    -- in schedule_holds.
     CREATE TABLE entity_holds (
       entity_id   text REFERENCES entities,
       merchant_id text REFERENCES entities,

@@ -68,7 +68,7 @@ export async function up(knex: Knex): Promise<void> {
       stream     text PRIMARY KEY CHECK (stream IN ('ledger', 'events', 'audit')),
       -- No row up to this id can still appear.
       after      text NOT NULL,
-      -- The next such id, which holds once all transactions below this number have ended.
+      -- The next id for the mark, which holds once all transactions below this number have ended.
       next_after text NOT NULL,
       next_xmax  xid8 NOT NULL DEFAULT '3',
       chained_at timestamptz NOT NULL DEFAULT clock_timestamp(),

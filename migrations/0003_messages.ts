@@ -39,9 +39,9 @@ export async function up(knex: Knex): Promise<void> {
       cursors          jsonb NOT NULL DEFAULT '{}',
       installation     uuid NOT NULL DEFAULT gen_random_uuid(),
       -- When reconcile last went through some of what is open; at first, when it could have begun.
-      reconciled_at    timestamptz NOT NULL DEFAULT clock_timestamp()
+      recovered_at     timestamptz NOT NULL DEFAULT clock_timestamp()
     );
-    GRANT SELECT, INSERT, UPDATE (namespace_id, restarting_since, cursors, reconciled_at)
+    GRANT SELECT, INSERT, UPDATE (namespace_id, restarting_since, cursors, recovered_at)
       ON temporal_state TO assent_app;
 
     INSERT INTO temporal_state DEFAULT VALUES;
@@ -53,7 +53,7 @@ export async function up(knex: Knex): Promise<void> {
       beat_at        timestamptz NOT NULL DEFAULT clock_timestamp(),
       -- When Temporal last answered this worker; null until it first has.
       temporal_at    timestamptz,
-      -- In hand at the last beat.
+      -- In hand at the last heartbeat.
       workflow_tasks int NOT NULL CHECK (workflow_tasks >= 0),
       activities     int NOT NULL CHECK (activities >= 0)
     ) WITH (fillfactor = 50);
@@ -106,8 +106,8 @@ export async function up(knex: Knex): Promise<void> {
       entity_id            text NOT NULL,
       webhook_type         text NOT NULL,
       batch_id             text CHECK (batch_id ~ '^bat_'),
-      -- The exact bytes that every attempt sends, encrypted, for they hold the customer's e-mail. Such
-      -- bytes do not compress.
+      -- The exact bytes that every attempt sends, encrypted, for they hold the customer's e-mail.
+      -- Encrypted bytes do not compress.
       body_encrypted       bytea STORAGE EXTERNAL NOT NULL,
       status               text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'delivered', 'failed')),
       workflow_id          text NOT NULL,
@@ -121,7 +121,7 @@ export async function up(knex: Knex): Promise<void> {
       finished_at          timestamptz,
       -- Attempts before it was last asked for again: the table of retries counts from there.
       earlier_attempts     int NOT NULL DEFAULT 0,
-      -- The old endpoint that a delivery tells of its recipient's move, and its secret. Such a
+      -- The old endpoint that a delivery tells of its recipient's move, and its secret. A prompt
       -- delivery is attempted once.
       old_url              text CHECK (length(old_url) <= 2048),
       old_secret_encrypted bytea,
@@ -195,8 +195,8 @@ export async function up(knex: Knex): Promise<void> {
     CREATE TRIGGER webhook_receipts_are_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON webhook_receipts
       FOR EACH STATEMENT EXECUTE FUNCTION refuse_rewriting_history();
 
-    -- One row: of what was announced up to then some may be gone. A reader of the feed who was
-    -- there last is told.
+    -- One row: of what was announced up to then some may be gone. A reader that stopped there gets
+    -- an error.
     CREATE TABLE feed_horizon (
       only_row boolean DEFAULT true PRIMARY KEY CHECK (only_row),
       passed   timestamptz NOT NULL
@@ -205,8 +205,9 @@ export async function up(knex: Knex): Promise<void> {
 
     INSERT INTO feed_horizon (passed) VALUES ('-infinity');
 
-    -- A webhook that asks for several things loses those that end before it is sent. A body that
-    -- anybody may have seen stays as it is: the role that serves may replace it in no other way.
+    -- A webhook that asks for several charges loses each charge that ends before it is sent. A body
+    -- that anybody may have seen stays as it is: the role that serves may replace it in no other
+    -- way.
     CREATE FUNCTION replace_unseen_body(delivery text, body bytea) RETURNS boolean LANGUAGE sql SECURITY DEFINER
       SET search_path = pg_catalog, pg_temp AS $$
     WITH replaced AS (

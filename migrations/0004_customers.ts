@@ -141,15 +141,15 @@ export async function up(knex: Knex): Promise<void> {
       customer_id text NOT NULL REFERENCES customers,
       linked_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
       unlinked_at timestamptz,
-      -- A link names its customer's phrase, which is for good: no join can look up the beginnings of
-      -- those that have devices.
+      -- A link names its customer's phrase, which never changes: no join can look up the beginnings
+      -- of phrases with devices.
       phrase      text NOT NULL,
       FOREIGN KEY (device_id, bank_id) REFERENCES device_holders(device_id, holder_id),
       CHECK (unlinked_at >= linked_at)
     );
     CREATE INDEX device_links_by_phrase ON device_links (bank_id, phrase text_pattern_ops) WHERE unlinked_at IS NULL;
     CREATE INDEX device_links_of_bank ON device_links (bank_id, linked_at, device_id) WHERE unlinked_at IS NULL;
-    -- These two find the beginnings of ids and phrases, whatever the database's locale.
+    -- Both indexes find the beginnings of ids and phrases in any locale of the database.
     CREATE INDEX device_links_of_customer ON device_links (customer_id text_pattern_ops) WHERE unlinked_at IS NULL;
     -- One of all banks and customers that link a device at the same moment gets it.
     CREATE UNIQUE INDEX device_links_one_open ON device_links (device_id) WHERE unlinked_at IS NULL;

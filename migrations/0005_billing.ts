@@ -1,9 +1,9 @@
 import type { Knex } from 'knex';
 
 /**
- * Agreements, the intents that ask for them, schedules, and charges. Locks are taken in one order,
- * so that no two transactions wait for each other: agreement, then schedule, then intent or
- * billing request; several of a kind by ascending id.
+ * Agreements, the intents that ask for them, schedules, and charges. Locks are taken in one order:
+ * agreement, schedule, then intent or billing request; several of a kind by ascending id. So no two
+ * transactions wait for each other.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
@@ -45,7 +45,7 @@ export async function up(knex: Knex): Promise<void> {
       sequence             int NOT NULL DEFAULT 1 CHECK (sequence > 0),
       created_at           timestamptz NOT NULL,
       updated_at           timestamptz NOT NULL,
-      told                 int NOT NULL DEFAULT 0 CHECK (told >= 0),
+      announced            int NOT NULL DEFAULT 0 CHECK (announced >= 0),
       provider_id          text REFERENCES entities,
       -- The customer has approved it, be it long ago: from then on the merchant has its paymentID.
       approved             boolean NOT NULL DEFAULT false,
@@ -70,7 +70,7 @@ export async function up(knex: Knex): Promise<void> {
       WHERE provider_id IS NOT NULL;
     GRANT SELECT, INSERT (id, merchant_id, customer_id, bank_id, currency, payment_id_key, created_at, updated_at),
       UPDATE (decision, blocked, currency, daily_limit, monthly_limit, spent_day, spent_day_total,
-      spent_month, spent_month_total, sequence, updated_at, told, approved, granted_at, currency_before,
+      spent_month, spent_month_total, sequence, updated_at, announced, approved, granted_at, currency_before,
       daily_limit_before, monthly_limit_before) ON agreements TO assent_app;
 
     CREATE TRIGGER agreements_name_provider BEFORE INSERT ON agreements
@@ -167,9 +167,9 @@ export async function up(knex: Knex): Promise<void> {
       updated_at      timestamptz NOT NULL,
       recorded_at     timestamptz NOT NULL DEFAULT clock_timestamp(),
       provider_id     text REFERENCES entities,
-      told            int NOT NULL DEFAULT 0 CHECK (told >= 0),
+      announced       int NOT NULL DEFAULT 0 CHECK (announced >= 0),
       waiting         boolean NOT NULL DEFAULT false,
-      -- How long after its next due moment its workflow wakes, so that those of one moment do not all
+      -- How long after its next due moment its workflow wakes: schedules of one moment do not all
       -- wake at once. Null until it is known.
       delay_ms        int CHECK (delay_ms >= 0),
       CHECK (end_at > start_at),
@@ -195,7 +195,7 @@ export async function up(knex: Knex): Promise<void> {
     CREATE INDEX schedules_of_provider_by_status ON schedules (provider_id, status, id)
       WHERE provider_id IS NOT NULL;
     GRANT SELECT, INSERT, UPDATE (amount, description, metadata, end_at, max_billings, status, paused, next_n,
-      next_due_at, noticed_n, ran, failed_in_a_row, acts_at, sequence, updated_at, told, waiting,
+      next_due_at, noticed_n, ran, failed_in_a_row, acts_at, sequence, updated_at, announced, waiting,
       delay_ms) ON schedules TO assent_app;
 
     CREATE TRIGGER schedules_name_provider BEFORE INSERT ON schedules
@@ -206,8 +206,8 @@ export async function up(knex: Knex): Promise<void> {
     CREATE TRIGGER schedules_record_time BEFORE INSERT ON schedules
       FOR EACH ROW EXECUTE FUNCTION set_record_time_recorded_at();
 
-    -- Spans in which nothing is charged. Kept after their end, so that a due date inside one is
-    -- known to have been missed on purpose, whenever the schedule comes to look at it.
+    -- Spans in which nothing is charged. Holds stay after their end: a due date inside a hold was
+    -- missed on purpose, however late the schedule looks at it.
     CREATE TABLE schedule_holds (
       schedule_id text REFERENCES schedules,
       reason      text CHECK (reason IN ('paused', 'suspended')),
@@ -219,8 +219,8 @@ export async function up(knex: Knex): Promise<void> {
     CREATE UNIQUE INDEX schedule_holds_one_open ON schedule_holds (schedule_id, reason) WHERE to_at IS NULL;
     GRANT SELECT, INSERT, UPDATE (to_at) ON schedule_holds TO assent_app;
 
-    -- A billing has a row from its first attempt on, or from the moment that it was skipped; the
-    -- one to come is next_n of its schedule.
+    -- A billing has a row from its first attempt on, or from its skipping. The billing to come is
+    -- next_n of its schedule.
     CREATE TABLE billings (
       schedule_id      text REFERENCES schedules,
       n                int CHECK (n >= 0),
@@ -241,7 +241,7 @@ export async function up(knex: Knex): Promise<void> {
       CHECK ((status IN ('pending', 'successful')) = (reason IS NULL)),
       CHECK (status <> 'skipped' OR reason IN ('arrears', 'paused', 'suspended'))
     );
-    -- A schedule has one charge in hand at a time; those that fall due meanwhile wait for it.
+    -- A schedule has one charge in hand at a time; later due dates wait for it.
     CREATE UNIQUE INDEX billings_one_open ON billings (schedule_id) WHERE status IN ('pending', 'retrying');
     GRANT SELECT, INSERT, UPDATE (status, reason, attempts, retry_at, closed_at) ON billings TO assent_app;
 
@@ -256,7 +256,8 @@ export async function up(knex: Knex): Promise<void> {
     );
     GRANT SELECT, INSERT ON bank_transactions TO assent_app;
 
-    -- The statement that settles claims the id as well; this is for the day that one forgets.
+    -- The statement that settles claims the id as well; the trigger is for a statement that
+    -- forgets.
     CREATE FUNCTION require_claimed_bank_transaction() RETURNS trigger LANGUAGE plpgsql
       SET search_path = pg_catalog, pg_temp AS $$
     BEGIN
@@ -313,7 +314,7 @@ export async function up(knex: Knex): Promise<void> {
       payee_customer_id   text REFERENCES customers,
       payee_bank_id       text,
       payee_lookup_id     text,
-      owner_id            text GENERATED ALWAYS AS (coalesce(merchant_id, payee_bank_id)) STORED NOT NULL,
+      biller_id           text GENERATED ALWAYS AS (coalesce(merchant_id, payee_bank_id)) STORED NOT NULL,
       -- A provider's merchants never change, so their rows name the provider: one index has all of
       -- them in order.
       provider_id         text,
@@ -355,7 +356,7 @@ export async function up(knex: Knex): Promise<void> {
     CREATE UNIQUE INDEX billing_requests_one_for_each_attempt ON billing_requests (schedule_id, billing_n, attempt)
       WHERE schedule_id IS NOT NULL;
     CREATE INDEX billing_requests_by_credit ON billing_requests (credit_delivery_id) WHERE credit_delivery_id IS NOT NULL;
-    CREATE INDEX billing_requests_by_credit_due ON billing_requests (owner_id, credit_due_at)
+    CREATE INDEX billing_requests_by_credit_due ON billing_requests (biller_id, credit_due_at)
       WHERE credit_due_at IS NOT NULL AND (NOT credit_overdue) AND (NOT credit_settled);
     -- Without a list of pending rows, which one charge among thousands would have to put in order.
     CREATE INDEX billing_requests_by_metadata ON billing_requests USING gin (metadata_hashes(coalesce(provider_id,

@@ -97,7 +97,7 @@ export async function up(knex: Knex): Promise<void> {
     CREATE FUNCTION name_parties_of_exception() RETURNS trigger LANGUAGE plpgsql
       SET search_path = pg_catalog, pg_temp AS $$
     BEGIN
-      -- Whose it is, is all that is known of what no charge belongs to.
+      -- A line without a charge has its bank alone.
       IF NEW.billing_request_id IS NULL THEN RETURN NEW; END IF;
       SELECT b.bank_id, b.merchant_id, b.provider_id, b.payee_bank_id, b.customer_id, coalesce(r.reference, b.reference)
         INTO STRICT NEW.bank_id, NEW.merchant_id, NEW.provider_id, NEW.payee_bank_id, NEW.customer_id, NEW.reference
@@ -135,7 +135,7 @@ export async function up(knex: Knex): Promise<void> {
       -- Whether its end has found that the money of its charge, or of its refund, did not stay.
       undoes                       boolean NOT NULL DEFAULT false,
       -- Minor units of its charge that the bank owes no more, where it was written off.
-      let_off                      bigint NOT NULL DEFAULT 0 CHECK (let_off >= 0),
+      written_off                  bigint NOT NULL DEFAULT 0 CHECK (written_off >= 0),
       -- The operator who has taken it.
       owner                        text CHECK (length(owner) BETWEEN 1 AND 200),
       bank_note                    text CHECK (length(bank_note) BETWEEN 1 AND 500),
@@ -143,7 +143,7 @@ export async function up(knex: Knex): Promise<void> {
       -- The bank's id of the transaction that took the money back.
       reversal_bank_transaction_id text,
       -- How many webhooks about it each side was sent.
-      told                         int NOT NULL DEFAULT 0 CHECK (told >= 0),
+      announced                    int NOT NULL DEFAULT 0 CHECK (announced >= 0),
       -- Seen from the customer's account, and what the bank has booked, where it has.
       direction                    text CHECK (direction IN ('debit', 'credit')),
       booked_amount                amount,
@@ -187,20 +187,20 @@ export async function up(knex: Knex): Promise<void> {
     CREATE INDEX reconciliation_exceptions_unresolved_of_customer ON reconciliation_exceptions (merchant_id, customer_id,
       amount, currency)
       WHERE state <> 'resolved';
-    GRANT SELECT, INSERT, UPDATE (state, bank_transaction_id, sequence, resolution, resolved_at, undoes, let_off, owner,
-      bank_note, operator_note, reversal_bank_transaction_id, told) ON reconciliation_exceptions TO assent_app;
+    GRANT SELECT, INSERT, UPDATE (state, bank_transaction_id, sequence, resolution, resolved_at, undoes, written_off, owner,
+      bank_note, operator_note, reversal_bank_transaction_id, announced) ON reconciliation_exceptions TO assent_app;
 
     CREATE TRIGGER reconciliation_exceptions_name_parties BEFORE INSERT ON reconciliation_exceptions
       FOR EACH ROW EXECUTE FUNCTION name_parties_of_exception();
     CREATE TRIGGER reconciliation_exceptions_record_time BEFORE INSERT ON reconciliation_exceptions
       FOR EACH ROW EXECUTE FUNCTION set_record_time_recorded_at();
-    CREATE CONSTRAINT TRIGGER reconciliation_exceptions_are_on_record AFTER UPDATE OF resolution, let_off
+    CREATE CONSTRAINT TRIGGER reconciliation_exceptions_are_on_record AFTER UPDATE OF resolution, written_off
       ON reconciliation_exceptions
       DEFERRABLE INITIALLY DEFERRED
       FOR EACH ROW EXECUTE FUNCTION require_event();
 
-    -- Answers of a bank that are in doubt, beneath the exception of their charge or refund. The same
-    -- again is the same answer.
+    -- Answers of a bank that are in doubt, beneath the exception of their charge or refund. The
+    -- same again is the same answer.
     CREATE TABLE exception_answers (
       exception_id        text NOT NULL REFERENCES reconciliation_exceptions,
       says                text NOT NULL CHECK (says IN ('approved', 'declined', 'completed', 'rejected')),

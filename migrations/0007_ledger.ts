@@ -6,7 +6,7 @@ import type { Knex } from 'knex';
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
-    -- By its first day. Who closed and reopened it, when and why, is in the audit trail.
+    -- By its first day. The audit trail says who closed and reopened it, when and why.
     CREATE TABLE ledger_periods (
       month      date PRIMARY KEY CHECK (extract(day FROM month) = 1),
       state      text NOT NULL DEFAULT 'closed' CHECK (state IN ('closed', 'reopened')),
@@ -56,7 +56,7 @@ export async function up(knex: Knex): Promise<void> {
     CREATE TABLE ledger_postings (
       entry_id  bigint REFERENCES ledger_entries,
       n         smallint CHECK (n > 0),
-      -- The account: of whom, what for, and in which currency.
+      -- The account: party, kind and currency.
       party_id  text NOT NULL,
       account   text NOT NULL CHECK (account IN ('customer_bank', 'merchant', 'payee_bank', 'in_transit', 'disputed')),
       currency  currency NOT NULL,
@@ -135,8 +135,8 @@ export async function up(knex: Knex): Promise<void> {
     END $$;
     REVOKE EXECUTE ON FUNCTION note_ledger_postings FROM PUBLIC;
 
-    -- Changes of transactions that are still open are not seen, and so stay for the next time. Of
-    -- two at once, one does it.
+    -- Changes of transactions that are still open are not seen, and so stay for the next time. One
+    -- of two calls at once does it.
     CREATE FUNCTION fold_ledger_balances(at_most int) RETURNS int LANGUAGE plpgsql SECURITY DEFINER
       SET search_path = pg_catalog, pg_temp AS $$
     DECLARE
@@ -174,16 +174,16 @@ export async function up(knex: Knex): Promise<void> {
 
     -- Its owner's rights: the row of a reopened month is held until the entry is committed, so that
     -- it is not closed before.
-    CREATE FUNCTION ledger_booking_day(owner text, settled_at timestamptz, zone text) RETURNS date
+    CREATE FUNCTION ledger_booking_day(biller text, settled_at timestamptz, zone text) RETURNS date
       LANGUAGE plpgsql SECURITY DEFINER
       SET search_path = pg_catalog, pg_temp AS $$
     DECLARE
       day   date := (settled_at AT TIME ZONE zone)::date;
-      today date := (public.settling_now(owner) AT TIME ZONE zone)::date;
+      today date := (public.settling_now(biller) AT TIME ZONE zone)::date;
     BEGIN
       IF day >= today OR EXISTS (
           SELECT FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'advisory' AND objsubid = 2
-            AND classid::bigint = public.settling_owner(owner)
+            AND classid::bigint = public.settling_biller(biller)
             AND objid::bigint <= public.settling_quarter(settled_at)) THEN
         RETURN day;
       END IF;
@@ -209,7 +209,8 @@ export async function up(knex: Knex): Promise<void> {
     CREATE TRIGGER statement_digests_are_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON statement_digests
       FOR EACH STATEMENT EXECUTE FUNCTION refuse_rewriting_history();
 
-    -- The last result of "books verify". Books that are too large for a night are compared in parts.
+    -- The last result of "books verify". Books that are too large for a night are compared in
+    -- parts.
     CREATE TABLE books_verified (
       -- A span of days: 1 has the last.
       part        int PRIMARY KEY,

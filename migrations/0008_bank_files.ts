@@ -62,14 +62,16 @@ export async function up(knex: Knex): Promise<void> {
     );
     CREATE INDEX bank_statement_differences_by_time ON bank_statement_differences (counted_at);
 
-    -- While a file is matched, which lines without a booking it has had: the same again is a duplicate.
-    CREATE TABLE bank_statement_told (
+    -- While a file is matched, which lines without a booking it has had: the same again is a
+    -- duplicate.
+    CREATE TABLE bank_statement_reported (
       statement_id text NOT NULL REFERENCES bank_statements,
       line_hash    bigint NOT NULL,
       PRIMARY KEY (statement_id, line_hash)
     );
 
-    -- Without foreign keys: each charge writes a row, in the statement that writes its ledger entry.
+    -- Without foreign keys: each charge writes a row, in the statement that writes its ledger
+    -- entry.
     CREATE TABLE expected_bookings (
       bank_id            text NOT NULL,
       identified_by      text NOT NULL CHECK (identified_by IN ('bankTransactionId', 'reference')),
@@ -81,16 +83,16 @@ export async function up(knex: Knex): Promise<void> {
       billing_request_id text NOT NULL,
       refund_id          text,
       matched_by         text,
-      told_in            text,
+      reported_in        text,
       ended_at           timestamptz,
       PRIMARY KEY (bank_id, identified_by, identifier)
     );
     CREATE INDEX expected_bookings_in_no_file ON expected_bookings (bank_id, settlement_day)
-      WHERE matched_by IS NULL AND told_in IS NULL AND ended_at IS NULL;
+      WHERE matched_by IS NULL AND reported_in IS NULL AND ended_at IS NULL;
     COMMENT ON TABLE expected_bookings IS
       'Bookings that a bank is to make, each row made with the ledger entry of a charge, refund, reversal or credit';
     COMMENT ON COLUMN expected_bookings.matched_by IS 'The latest file that has it';
-    COMMENT ON COLUMN expected_bookings.told_in IS
+    COMMENT ON COLUMN expected_bookings.reported_in IS
       'The file that made it missing, or had it with another amount';
     COMMENT ON COLUMN expected_bookings.ended_at IS
       'When it was found that the money never moved, or need not move any more';
@@ -100,7 +102,7 @@ export async function up(knex: Knex): Promise<void> {
         kept_bytes, ended_at) ON bank_statements TO assent_app;
     GRANT SELECT, INSERT (statement_id, position, differences), UPDATE (differences, counted_at), DELETE
       ON bank_statement_differences TO assent_app;
-    GRANT SELECT, INSERT, DELETE ON bank_statement_told TO assent_app;
-    GRANT SELECT, INSERT, UPDATE (amount, matched_by, told_in, ended_at) ON expected_bookings TO assent_app;
+    GRANT SELECT, INSERT, DELETE ON bank_statement_reported TO assent_app;
+    GRANT SELECT, INSERT, UPDATE (amount, matched_by, reported_in, ended_at) ON expected_bookings TO assent_app;
   `);
 }

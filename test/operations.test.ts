@@ -5,7 +5,7 @@ import { readKeyring } from '../src/database/keyring/keyring';
 import { openDatabase } from '../src/database/pool/connection';
 import { runAssent } from './support/cli';
 import { blocksRunBy, type CodeBlock } from './support/code-blocks';
-import { asOwner } from './support/database';
+import { asSchemaLogin } from './support/database';
 import { eventually, startEngine, type TestEngine } from './support/engine';
 import { createProductionDatabase, PRODUCTION, type ProductionDatabase } from './support/production-database';
 import { servers } from './support/servers';
@@ -36,8 +36,8 @@ beforeAll(async () => {
   // A copy for each block that is for one. The original may have no connection meanwhile.
   for (const copy of COPIES) {
     const made = `${name}_${copy}`;
-    await asOwner(await adminUrl(), `CREATE DATABASE ${made} TEMPLATE ${name} OWNER ${name}_owner`);
-    await asOwner(
+    await asSchemaLogin(await adminUrl(), `CREATE DATABASE ${made} TEMPLATE ${name} OWNER ${name}_owner`);
+    await asSchemaLogin(
       await adminUrl(),
       `REVOKE ALL ON DATABASE ${made} FROM PUBLIC; GRANT CONNECT ON DATABASE ${made} TO ${name}_login`,
     );
@@ -45,7 +45,7 @@ beforeAll(async () => {
   const db = openDatabase(production.url, 2, engineFacts);
   const drop = async () => {
     await db.destroy();
-    for (const copy of COPIES) await asOwner(await adminUrl(), `DROP DATABASE ${name}_${copy}`);
+    for (const copy of COPIES) await asSchemaLogin(await adminUrl(), `DROP DATABASE ${name}_${copy}`);
     await production.drop();
   };
   const { TEMPORAL_ADDRESS: _, ...settings } = PRODUCTION;

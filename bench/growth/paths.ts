@@ -15,7 +15,7 @@ import { LIST_REACH } from '../../src/database/query/list-page';
 import { endLease, enqueueSignals, leaseOutboxRows } from '../../src/database/outbox';
 import { deleteFullBuckets, takeTokens } from '../../src/database/call/rate-limit';
 import { chargeBilling } from '../../src/database/recurring/take-steps';
-import { takeTurn } from '../../src/database/recurring/take-turn';
+import { withLockedSchedule } from '../../src/database/recurring/locked-schedule';
 import { listSchedules, readBillings, readSchedule } from '../../src/database/schedule/list-schedules';
 import {
   listExceptions,
@@ -169,9 +169,14 @@ export function paths(s: Subjects): Record<string, Path> {
       await endLease(db, (await leaseOutboxRows(db, 'call', 100, 10)).leased, [], 0);
     },
     'schedule: charge what is due': (db, n) =>
-      takeTurn(db, RULES, { scheduleId: of(s.due, n), reportedUntil: Infinity }, chargeBilling),
+      withLockedSchedule(db, RULES, { scheduleId: of(s.due, n), reportedUntil: Infinity }, chargeBilling),
     'schedule: nothing to do': (db, n) =>
-      takeTurn(db, RULES, { scheduleId: of(s.schedules, n), reportedUntil: Infinity }, () => undefined),
+      withLockedSchedule(
+        db,
+        RULES,
+        { scheduleId: of(s.schedules, n), reportedUntil: Infinity },
+        () => undefined,
+      ),
     refund: (db, n) =>
       initiateRefund(db, s.merchant, {
         reference: of(s.refundable, n),

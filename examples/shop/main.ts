@@ -14,20 +14,20 @@ const assent = new AssentClient({
 });
 
 const arrivals = new EventEmitter();
-const heard: WebhookEvent[] = [];
+const received: WebhookEvent[] = [];
 const server = createServer(
   webhookHandler({ secret: process.env['WEBHOOK_SECRET'] ?? '' }, (event) => {
-    if (heard.some(({ deliveryId }) => deliveryId === event.deliveryId)) return;
-    heard.push(event);
+    if (received.some(({ deliveryId }) => deliveryId === event.deliveryId)) return;
+    received.push(event);
     arrivals.emit('event');
   }),
 );
 
 /** The first item, of what has come or will come, that `pick` finds something in. */
-async function hear<Item>(pick: (event: WebhookEvent) => Item | undefined): Promise<Item> {
+async function receive<Item>(pick: (event: WebhookEvent) => Item | undefined): Promise<Item> {
   const news = on(arrivals, 'event', { signal: AbortSignal.timeout(60_000) });
   for (;;) {
-    const found = heard.map(pick).find((item) => item !== undefined);
+    const found = received.map(pick).find((item) => item !== undefined);
     if (found !== undefined) return found;
     await news.next();
   }
@@ -51,7 +51,7 @@ async function main(email: string): Promise<void> {
 
   const asked = { lookupIDs: [customer.lookupID], currency: 'NGN', description: 'Gold plan' };
   const { intentId } = accepted(await assent.call('sendIntents', { body: asked }));
-  const decision = await hear((event) =>
+  const decision = await receive((event) =>
     event.type === 'billing.intent.response'
       ? event.data.find((one) => one.intentId === intentId)
       : undefined,
@@ -61,7 +61,7 @@ async function main(email: string): Promise<void> {
 
   const bill = { paymentIDs: [paymentID], amount: 1500.5, currency: 'NGN', description: 'Shoes' };
   const { billingRequestId, reference } = accepted(await assent.call('billCustomers', { body: bill }));
-  const outcome = await hear((event) =>
+  const outcome = await receive((event) =>
     event.type === 'billing.response'
       ? event.data.find((one) => one.billingRequestId === billingRequestId)
       : undefined,
@@ -77,7 +77,7 @@ async function main(email: string): Promise<void> {
 
   const refund = await assent.call('initiateRefund', { body: { reference, amount: 500 } });
   const { refundId } = refund.data;
-  const paid = await hear((event) =>
+  const paid = await receive((event) =>
     event.type === 'refund.response' ? event.data.find((one) => one.refundId === refundId) : undefined,
   );
   console.log('refund', paid.status, paid.amount);

@@ -9,7 +9,7 @@ import { followCredits } from '../database/credit/follow-credit';
 import { reasonForAudit } from '../domain/charge';
 import { inMoney } from '../domain/money';
 import type { Moment } from '../domain/workflow/moment';
-import type { AnswerPatience } from './answer-patience';
+import type { AnswerTimeout } from './answer-timeout';
 import { closeExpiredRequests } from '../database/billing-request/close-expired-requests';
 
 /** The state of the charges that a workflow waits for. */
@@ -20,7 +20,7 @@ export interface Answers {
   open: string[];
   /** The only open charge; null where there are none, or several. */
   onlyOpen: Pick<EndedCharge, 'reference' | 'amount' | 'bank'> | null;
-  /** Ids of ended charges whose money the payee's bank has not heard of. */
+  /** Ids of ended charges whose money the payee's bank was not notified of. */
   credits: string[];
   /** When the next window closes; null where nothing is open. */
   closes: Moment | null;
@@ -50,23 +50,22 @@ export interface Credits {
 
 export interface BillingRequestActivities {
   /**
-   * Waits a moment for the banks' answers, and makes those of open charges signal the workflow
-   * afterwards.
+   * Waits a moment for the banks' answers; a later answer signals the workflow.
    *
    * @param billingRequestIds empty for the workflow's open charges
    */
   awaitAnswer(billingRequestIds: string[], workflowId: string): Promise<Answers>;
   closeWindow(billingRequestIds: string[]): Promise<Answers>;
   /**
-   * Settles charges whose payees' banks have heard of their money, and notes the charges that are
-   * overdue.
+   * Settles charges whose payees' banks were notified of their money, and notes the charges that
+   * are overdue.
    */
   awaitCredit(billingRequestIds: string[]): Promise<Credits>;
 }
 
 export function createBillingRequestActivities(
   db: Database,
-  patience: AnswerPatience<AwaitedCharge>,
+  answerTimeout: AnswerTimeout<AwaitedCharge>,
 ): BillingRequestActivities {
   return {
     async awaitAnswer(billingRequestIds, workflowId) {
@@ -77,7 +76,7 @@ export function createBillingRequestActivities(
       const open = before.filter(isOpen);
       if (open.length === 0) return answersOf(before);
       // A customer's approval takes longer than this wait.
-      const ended = await patience.waitForAnswers(
+      const ended = await answerTimeout.waitForAnswers(
         open.filter((one) => !one.approvalRequired && one.leftMs > 0),
       );
       const after = new Map([...before, ...ended].map((one) => [one.id, one]));

@@ -6,7 +6,7 @@ import { keepResult, planNight } from '../database/verify/nightly-result';
 import { compareSpans, provenKeys, verify } from '../database/verify/verify-books';
 import { STREAMS } from '../domain/books/chain';
 import { counted } from '../domain/words/counted';
-import { beat } from './beat';
+import { heartbeat } from './heartbeat';
 
 export interface BooksActivities {
   /** @returns what was chained, in words, for the Temporal UI */
@@ -29,7 +29,7 @@ export function createBooksActivities(
     async chainBooks() {
       const chained: string[] = [];
       for (const stream of STREAMS)
-        chained.push(`${await chainStream(db, stream, beat)} of ${NAMES[stream]}`);
+        chained.push(`${await chainStream(db, stream, heartbeat)} of ${NAMES[stream]}`);
       const head = await signHead(db);
       if (!head) return 'Nothing was written since the last head.';
       // A log that is kept elsewhere tells of a head that was taken away.
@@ -39,7 +39,7 @@ export function createBooksActivities(
     async verifyBooks() {
       const { spans, part } = await planNight(db, wholeMax);
       const means = { db, keys: await provenKeys(db), timeZone: db.timeZone };
-      const verified = await verify(compareSpans(means, spans), beat);
+      const verified = await verify(compareSpans(means, spans), heartbeat);
       const { compared, differences, found } = verified;
       for (const one of found) log.error(one, 'the books differ');
       await keepResult(db, verified, part);

@@ -7,7 +7,7 @@ interface MigrationProgress {
   /** Entries behind it, onboarded or not. */
   done: number;
   total: number;
-  /** Results of these entries, in words. */
+  /** Results of the page's entries, in words. */
   counts: string;
 }
 

@@ -1,5 +1,5 @@
 import type { ScheduleRow } from '../database/schedule/lock-schedules';
-import type { ScheduleEvent, TurnTaken } from '../database/recurring/take-turn';
+import type { ScheduleEvent, ScheduleResult } from '../database/recurring/locked-schedule';
 import { reasonForAudit } from '../domain/charge';
 import { inMoney } from '../domain/money';
 import { spanInWords } from '../domain/words/span';
@@ -64,7 +64,7 @@ export function waitingInWords({
   schedule,
   open,
   delayMs,
-}: Pick<TurnTaken, 'schedule' | 'open' | 'delayMs'>): string {
+}: Pick<ScheduleResult, 'schedule' | 'open' | 'delayMs'>): string {
   const ran = ranInWords(schedule);
   const amount = inMoney({ ...schedule, amount: (open ?? schedule).amount });
   if (open?.status === 'pending' && open.chargeStatus === 'pending') {

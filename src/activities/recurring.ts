@@ -7,19 +7,23 @@ import {
   settleBilling,
   skipBillings,
 } from '../database/recurring/take-steps';
-import { takeTurn, type Turn, type TurnTaken } from '../database/recurring/take-turn';
+import {
+  withLockedSchedule,
+  type LockedSchedule,
+  type ScheduleResult,
+} from '../database/recurring/locked-schedule';
 import type { BillingRules } from '../domain/billing-rules';
 import { isAsked, type Facts } from '../domain/recurring/recurring-step';
 import type { RecurringRules } from '../domain/recurring/schedule-facts';
 import type { WebhookType } from '../domain/webhook/webhook';
 import { workflowIds } from '../domain/workflow/workflow-id';
-import type { AnswerPatience } from './answer-patience';
+import type { AnswerTimeout } from './answer-timeout';
 import { eventsInWords, waitingInWords } from './recurring-words';
 import type { DeliverFirstAttempts } from './webhook';
 
 /**
- * Webhooks of a schedule and its charges. Its turns announce them, and so do calls that change the
- * schedule, its agreement or a charge between two turns.
+ * Webhooks of a schedule and its charges. Its transactions announce them, and so do calls that
+ * change the schedule, its agreement or a charge between two transactions.
  */
 const ANNOUNCED: readonly WebhookType[] = [
   'recurring.updated',
@@ -31,7 +35,7 @@ const ANNOUNCED: readonly WebhookType[] = [
 ];
 
 /**
- * A turn of a schedule: sends its announcements, and returns its state.
+ * A transaction of a schedule: sends its announcements, and returns its state.
  *
  * @param reportedUntil `sequence` of the last state that the workflow's history has
  */
@@ -65,7 +69,7 @@ export interface ScheduleState {
    * moment.
    */
   delayMs: number;
-  /** Events of this turn, in words, then earlier events that the history lacks. */
+  /** Events of this transaction, in words, then earlier events that the history lacks. */
   did: string[];
   /** Webhooks sent, by receiver and attempt. */
   told: string[];
@@ -80,12 +84,12 @@ export interface ScheduleState {
 export function createRecurringActivities(
   db: Database,
   rules: BillingRules & RecurringRules,
-  patience: Pick<AnswerPatience, 'waitForAnswers'>,
+  answerTimeout: Pick<AnswerTimeout, 'waitForAnswers'>,
   deliver: DeliverFirstAttempts,
 ): RecurringActivities {
-  async function turn(scheduleId: string, reportedUntil: number, act: Act): Promise<Taken> {
-    const taken = await takeTurn(db, rules, { scheduleId, reportedUntil }, act);
-    // Not only its own: the worker of an earlier turn may have died before it had sent.
+  async function actOn(scheduleId: string, reportedUntil: number, act: Act): Promise<Taken> {
+    const taken = await withLockedSchedule(db, rules, { scheduleId, reportedUntil }, act);
+    // Not only its own: the worker of an earlier transaction may have died before it had sent.
     const { told } = await deliver(workflowIds.recurring(scheduleId), ANNOUNCED);
     return { ...taken, told };
   }
@@ -93,15 +97,15 @@ export function createRecurringActivities(
   const step =
     (act: Act): ScheduleActivity =>
     async (scheduleId, reportedUntil) =>
-      stateOf(await turn(scheduleId, reportedUntil, act));
+      stateOf(await actOn(scheduleId, reportedUntil, act));
 
   return {
     readSchedule: step(() => undefined),
     async chargeBilling(scheduleId, reportedUntil) {
-      const taken = await turn(scheduleId, reportedUntil, chargeBilling);
+      const taken = await actOn(scheduleId, reportedUntil, chargeBilling);
       const { open, schedule, facts } = taken;
       if (open && isAsked(facts.open)) {
-        await patience.waitForAnswers([{ id: open.billingRequestId, bankId: schedule.bankId }]);
+        await answerTimeout.waitForAnswers([{ id: open.billingRequestId, bankId: schedule.bankId }]);
       }
       return stateOf(taken);
     },
@@ -113,9 +117,9 @@ export function createRecurringActivities(
   };
 }
 
-type Act = (turn: Turn) => Promise<void> | void;
+type Act = (locked: LockedSchedule) => Promise<void> | void;
 
-type Taken = TurnTaken & { told: string[] };
+type Taken = ScheduleResult & { told: string[] };
 
 function stateOf(taken: Taken): ScheduleState {
   const { schedule, facts, events, unreported, delayMs, told } = taken;
@@ -124,7 +128,7 @@ function stateOf(taken: Taken): ScheduleState {
   return {
     facts,
     delayMs,
-    // This turn's events come first, because a summary has room for the first.
+    // This transaction's events come first, because a summary has room for the first.
     did: [...eventsInWords(events, schedule), ...before],
     told,
     sequence: schedule.sequence,

@@ -11,8 +11,8 @@ import {
   workInHand,
   type WorkInHand,
 } from '../database/sandbox-clock/advance-sandbox-clock';
-import { overdueWork, restartWork } from '../database/reconcile/open-work';
-import { withoutWorkflow } from '../temporal/reconcile';
+import { overdueWork, restartWork } from '../database/recover/open-work';
+import { withoutWorkflow } from '../temporal/recover';
 
 /**
  * Moves a test clock: it moves time and signals waiting workflows, which do the due work
@@ -30,7 +30,7 @@ export interface SandboxClockActivities {
    * Moves the clock through the due moments of its owner, and waits at each until its work is at
    * rest. A call lasts some seconds, and moves at most to the target.
    */
-  moveClock(ownerId: string): Promise<ClockPosition>;
+  moveClock(billerId: string): Promise<ClockPosition>;
 }
 
 /**
@@ -39,8 +39,8 @@ export interface SandboxClockActivities {
  */
 const MOVES_FOR_MS = 5_000;
 /**
- * First interval between readings of whether work is at rest: a year of daily charges has 365 such
- * waits. Long waits read less often, for many clocks may move at once.
+ * First interval between readings of whether work is at rest: a year of daily charges waits 365
+ * times. Long waits read less often, for many clocks may move at once.
  */
 const POLL_MS = 50;
 const POLL_MAX_MS = 500;
@@ -65,38 +65,38 @@ interface Moving {
 }
 
 export function createSandboxClockActivities(moving: Moving): SandboxClockActivities {
-  return { moveClock: (ownerId) => moveClock(moving, ownerId) };
+  return { moveClock: (billerId) => moveClock(moving, billerId) };
 }
 
-async function moveClock(moving: Moving, ownerId: string): Promise<ClockPosition> {
+async function moveClock(moving: Moving, billerId: string): Promise<ClockPosition> {
   const { db, clockWaitS } = moving;
   const startedAt = Date.now();
-  const { now, realNow, target } = await readClock(db, ownerId);
+  const { now, realNow, target } = await readClock(db, billerId);
   if (target === null) return { now: now.toISOString(), target: null };
   // First the work that is due already, or was asked for a moment ago: the next stop may be the
   // end of its window. This is also where a worker takes up a dead worker's move.
-  await signalDue(db, ownerId, now);
+  await signalDue(db, billerId, now);
   let askedSince = new Date(realNow.getTime() - clockWaitS * 1000);
-  let isStuck = await restOrStick(moving, ownerId, askedSince);
+  let isStuck = await restOrStick(moving, billerId, askedSince);
   let stop = now;
   do {
-    const position = await readClock(db, ownerId);
-    const moment = await nextMoment(db, ownerId, isStuck ? position.now : '-infinity');
+    const position = await readClock(db, billerId);
+    const moment = await nextMoment(db, billerId, isStuck ? position.now : '-infinity');
     // A bank may have answered just after the wait: work that its answer makes due comes before
     // time goes on.
     if (moment === null || moment > position.now) {
       stop = moment !== null && moment < target ? moment : target;
       askedSince = position.realNow;
-      await moveTo(db, ownerId, stop);
-      await signalDue(db, ownerId, stop);
+      await moveTo(db, billerId, stop);
+      await signalDue(db, billerId, stop);
     }
-    isStuck = await restOrStick(moving, ownerId, askedSince);
+    isStuck = await restOrStick(moving, billerId, askedSince);
   } while (stop < target && Date.now() - startedAt < MOVES_FOR_MS);
   if (stop < target) return { now: stop.toISOString(), target: target.toISOString() };
 
   await db.transaction(async (trx) => {
-    await endAdvance(trx, ownerId, target);
-    await signalDue(trx, ownerId, 'infinity');
+    await endAdvance(trx, billerId, target);
+    await signalDue(trx, billerId, 'infinity');
   });
   return { now: stop.toISOString(), target: null };
 }
@@ -109,7 +109,7 @@ async function moveClock(moving: Moving, ownerId: string): Promise<ClockPosition
  * @param askedSince real time
  * @returns whether some work is undone, and was given up
  */
-async function restOrStick(moving: Moving, ownerId: string, askedSince: Date): Promise<boolean> {
+async function restOrStick(moving: Moving, billerId: string, askedSince: Date): Promise<boolean> {
   const { db, clockWaitS } = moving;
   const activity = Context.current();
   const startedAt = Date.now();
@@ -120,7 +120,7 @@ async function restOrStick(moving: Moving, ownerId: string, askedSince: Date): P
   let gotOnAt = 'infinity';
   for (;;) {
     activity.heartbeat();
-    const work = await workInHand(db, ownerId, askedSince, gotOnAt);
+    const work = await workInHand(db, billerId, askedSince, gotOnAt);
     const hasGotOn = gotOn(before, work);
     const unattempted = hasGotOn ? work.unattempted : work.unattemptedOfMoment;
     const undone = work.undone > 0 || unattempted > 0;
@@ -132,8 +132,8 @@ async function restOrStick(moving: Moving, ownerId: string, askedSince: Date): P
     const quietMs = Date.now() - progressAt;
     if (quietMs >= (undone ? STUCK_MS : clockWaitS * 1000)) return undone;
     if (undone && quietMs >= SIGNAL_AGAIN_MS && Date.now() - signalledAt >= SIGNAL_AGAIN_MS) {
-      await signalDue(db, ownerId, work.now);
-      if (quietMs >= MISSED_AFTER_MS) await startMissing(moving, ownerId);
+      await signalDue(db, billerId, work.now);
+      if (quietMs >= MISSED_AFTER_MS) await startMissing(moving, billerId);
       signalledAt = Date.now();
     }
     const waitedMs = Date.now() - startedAt;
@@ -142,12 +142,12 @@ async function restOrStick(moving: Moving, ownerId: string, askedSince: Date): P
 }
 
 /** Due work without its workflow is never done, and time would stand still. */
-async function startMissing({ db, client, log }: Moving, ownerId: string): Promise<void> {
-  const missing = await withoutWorkflow(client, await overdueWork(db, 0, MISSED_MAX, ownerId), 0);
+async function startMissing({ db, client, log }: Moving, billerId: string): Promise<void> {
+  const missing = await withoutWorkflow(client, await overdueWork(db, 0, MISSED_MAX, billerId), 0);
   if (missing.length === 0) return;
   await restartWork(db, missing);
   const workflowIds = missing.map(({ workflowId }) => workflowId);
-  log.warn({ ownerId, workflowIds }, 'due, but without a workflow: started again');
+  log.warn({ billerId, workflowIds }, 'due, but without a workflow: started again');
 }
 
 function gotOn(before: WorkInHand | undefined, { undone, asked, lastAsked }: WorkInHand): boolean {

@@ -8,9 +8,9 @@ import { withDeadline } from '../process/deadline';
 /**
  * Connections to allowed addresses alone.
  *
- * The check is part of connecting: a name is resolved here, and the socket gets the addresses that
- * were checked, so no second DNS answer counts. A literal address skips the look-up and is checked
- * beside it.
+ * The check is part of connecting. The name is resolved here, and the socket gets the addresses
+ * that were checked: no second DNS answer counts. A literal address skips the look-up and is
+ * checked beside it.
  */
 export function connectTo(
   allowed: (address: string) => boolean,

@@ -20,8 +20,8 @@ import {
  * second URL and is not followed. Only https is allowed, unless private addresses are, as in a
  * sandbox.
  *
- * One deadline holds for the whole attempt, from the look-up of the name to the end of the answer,
- * and little of an answer is read.
+ * One deadline holds for the whole attempt, from the DNS look-up to the end of the response, of
+ * which little is read.
  */
 export interface WebhookConnector {
   /**

@@ -6,7 +6,7 @@ import type { Database } from '../database/pool/connection';
 import { resolveCredits, settleCredits } from '../database/credit/follow-credit';
 import { KeyringError } from '../database/keyring/keyring';
 import {
-  awaitPlace,
+  awaitSlot,
   beginAttempt,
   claimUnattempted,
   deliveryToAttempt,
@@ -38,13 +38,13 @@ import { createWebhookLimiter, type AttemptKind } from './webhook-limiter';
  */
 export interface WebhookActivities {
   /**
-   * Makes the first attempt of the webhooks of these types that this workflow announced, and hands
-   * to delivery workflows what failed or would take too long. A local activity: takes 4 s at most.
+   * Makes the first attempts of this workflow's webhooks of the given types. Delivery workflows get
+   * the webhooks that failed or would take too long. A local activity: takes 4 s at most.
    */
   deliverFirstAttempts: DeliverFirstAttempts;
   /** The same, for a question to a bank. */
   askBank: DeliverFirstAttempts;
-  /** The same, for an end, of which the merchant is told, and others who must know it. */
+  /** The same for an end, which the merchant and other parties must know. */
   tellMerchant: DeliverFirstAttempts;
   /** Makes one attempt, unless the delivery has ended, or its next attempt is due later. */
   attemptDelivery(deliveryId: string): Promise<AttemptResult>;
@@ -93,8 +93,8 @@ export type TraceAttempt = (
   send: (headers: Record<string, string>) => Promise<SendOutcome | undefined>,
 ) => Promise<SendOutcome | undefined>;
 
-/** No attempt was made: no place was left, or the row was no longer as it had been read. */
-type Unmade = 'no place' | 'not begun';
+/** No attempt was made: no slot was left, or the row was no longer as it had been read. */
+type Unmade = 'no slot' | 'not begun';
 
 const UNMADE_WHY = 'no attempt could be begun';
 
@@ -122,7 +122,7 @@ interface Sending {
   trace?: TraceAttempt | undefined;
 }
 
-/** Sends a delivery, if there is a place for it and its attempt can be begun. */
+/** Sends a delivery, if there is a slot for it and its attempt can be begun. */
 function createSend(
   { db, connector, trace = (_delivery, sendWith) => sendWith({}) }: Sending,
   limiter: ReturnType<typeof createWebhookLimiter>,
@@ -136,8 +136,8 @@ function createSend(
       return { durationMs: 0, reached: 'no', httpStatus: null, error: 'no URL is set', responseHead: null };
     }
     const { url } = delivery;
-    const place = limiter.enter(kind, { ...delivery, url });
-    if (!place) return 'no place';
+    const slot = limiter.enter(kind, { ...delivery, url });
+    if (!slot) return 'no slot';
     try {
       const opened = openDelivery(db.keyring, delivery);
       const sentAtS = Math.floor(Date.now() / 1000);
@@ -147,7 +147,7 @@ function createSend(
       );
       return outcome ?? 'not begun';
     } finally {
-      place.leave();
+      slot.leave();
     }
   };
 }
@@ -329,7 +329,7 @@ export function createWebhookActivities(sending: Sending): WebhookActivities {
       const state = await attempt(delivery, 'retry', isQuick ? firstAttemptMs : timeoutMs);
       if (typeof state === 'string') {
         const inMs = limiter.comeBackInMs({ ...delivery, url: delivery.url ?? '' }, timeoutMs);
-        if (state === 'no place' && delivery.attempts === 0) await awaitPlace(db, delivery, inMs);
+        if (state === 'no slot' && delivery.attempts === 0) await awaitSlot(db, delivery, inMs);
         return later(delivery, UNMADE_WHY, inMs);
       }
       const { status, attempts, why } = state;

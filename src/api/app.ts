@@ -1,5 +1,5 @@
 import { merchantRoutes } from './access/merchant';
-import { bankStatementRoutes } from './bank-statement/bank-statement';
+import { bankFileRoutes } from './bank-file/bank-file';
 import { agreementRoutes } from './billing/agreement';
 import { billingRequestRoutes } from './billing/billing-request';
 import { intentRoutes } from './billing/intent';
@@ -41,11 +41,11 @@ export function routes({ config }: Pick<ApiDeps, 'config'>): Route[] {
     ...positionRoutes,
     ...refundRoutes,
     ...exceptionRoutes,
-    ...bankStatementRoutes(),
+    ...bankFileRoutes(),
     ...endpointRoutes(config),
     ...deliveryRoutes,
     ...feedRoutes,
-    // In production these paths lead nowhere.
+    // In production the sandbox's paths are a 404.
     ...(config.ASSENT_MODE === 'sandbox' ? clockRoutes : []),
   ];
 }

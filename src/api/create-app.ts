@@ -11,7 +11,7 @@ import { livenessEndpoint, readinessEndpoint } from './health';
 import { errorHandler, unknownEndpoint } from './http/answer';
 import { beforeRoutes } from './http/before-routes';
 import { endpoint, serveEach } from './http/serve-endpoints';
-import { DOWNLOADS, LARGE_BODIES, Places } from './http/places';
+import { DOWNLOADS, LARGE_BODIES, Slots } from './http/slots';
 import { serve } from './http/route';
 import type { Jwks } from './openapi/public';
 import { documentationEndpoints } from './pages/documentation';
@@ -23,7 +23,7 @@ export function createApp(deps: ApiDeps): Express {
   const failures = createFailedAuthentication(deps.config);
   const authenticate = createAuthenticate(deps, tokens, failures);
   const login = createClientLogin(deps, tokens, failures);
-  const places = { bodies: new Places(LARGE_BODIES), downloads: new Places(DOWNLOADS) };
+  const slots = { bodies: new Slots(LARGE_BODIES), downloads: new Slots(DOWNLOADS) };
 
   const app = express();
   app.set('query parser', false);
@@ -49,7 +49,7 @@ export function createApp(deps: ApiDeps): Express {
       async (_req, res: Response<Jwks>) => void res.json({ keys: await tokens.jwks() }),
     ),
     endpoint('post', '/v1/oauth/token', tokenEndpoint(login, failures)),
-    ...table.map((one) => endpoint(one.method, one.path, serve(deps, authenticate, places, one))),
+    ...table.map((one) => endpoint(one.method, one.path, serve(deps, authenticate, slots, one))),
     ...(forConsole?.endpoints ?? []),
     ...documentationEndpoints(table),
     ...pageEndpoints([

@@ -13,11 +13,11 @@ import { taskQueues } from '../temporal/task-queues';
 import { OperatorError } from '../domain/failures';
 import { POSTGRES_AWAY } from '../domain/words/service-words';
 import { openTracing } from '../process/tracing';
-import { hearUncaught } from '../process/uncaught';
+import { handleUncaught } from '../process/uncaught';
 import { createApp } from './create-app';
 import { ANSWER_WITHIN_MS, READY_KEPT_MS, READY_WITHIN_MS } from './http/deadline';
 import { failRequestAtHand } from './http/before-routes';
-import { createCallerLimiter } from './http/places';
+import { createCallerLimiter } from './http/slots';
 import { createTokenBuckets } from './http/rate-limit';
 import { measureRequests, measureUnknownIdentifiers } from './http/request-metrics';
 import { CONNECTIONS_MAX, createApiServer } from './http/server';
@@ -44,7 +44,7 @@ async function main(): Promise<void> {
   const registry = createMetrics();
   const tracing = openTracing(config, 'assent-api', log);
   const stopped = new Promise<void>((stop) => {
-    hearUncaught({ log, registry, failRequest: failRequestAtHand, drain: stop });
+    handleUncaught({ log, registry, failRequest: failRequestAtHand, drain: stop });
     for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop());
   });
   const metrics = await serveMetrics(config, log, () => registry.metrics());

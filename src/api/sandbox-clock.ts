@@ -67,12 +67,12 @@ async function advanceClock({ accept, body, caller, deps }: BodyCall<typeof adva
           status: 'advancing',
           ...(role === 'bank' ? { bankId: entityId } : { merchantId: entityId }),
         },
-        summary: workflowSummary.sandboxClock({ ownerId: entityId, target: formatInstant(target) }),
+        summary: workflowSummary.sandboxClock({ billerId: entityId, target: formatInstant(target) }),
       },
     ]);
     return { message: 'The clock is advancing', data: clockData({ now, target }) };
   });
-  // The jump is made, whatever becomes of this.
+  // A failure here does not undo the jump.
   if (body.jump) {
     await signalJumped(deps.db, entityId).catch((error: unknown) =>
       deps.log.warn(

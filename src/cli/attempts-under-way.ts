@@ -7,10 +7,9 @@ import { progress } from './output';
 const POLL_MS = 50;
 
 /**
- * Ends once no attempt at the entity's webhooks is under way any more that was begun before now:
- * once each has been recorded, or could only be of a process that has died. Bounded by the
- * database: an attempt has `WEBHOOK_TIMEOUT_S`, or 4 s from its claim where it is the first, and 4
- * s more to be recorded.
+ * Ends once each attempt at the entity's webhooks that was begun before now is recorded, or its
+ * process must have died. Bounded by the database: an attempt has `WEBHOOK_TIMEOUT_S` (a first
+ * attempt 4 s from its claim), and 4 s to be recorded.
  *
  * An attempt at a delivery that ended while it was sent is not waited for: it too leaves within its
  * time.

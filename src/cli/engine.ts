@@ -25,9 +25,9 @@ const CONNECTIONS = 2;
  * The owner changes a row on each connection: enough to share the disk's writes, and none delays a
  * call.
  */
-const OWNER_CONNECTIONS = 4;
+const SCHEMA_LOGIN_CONNECTIONS = 4;
 /** A page of a table with tens of millions of rows takes minutes where most of it is done. */
-const OWNER_STATEMENT_WITHIN_MS = 60 * 60_000;
+const SCHEMA_LOGIN_STATEMENT_WITHIN_MS = 60 * 60_000;
 
 /**
  * The settings of a command. The settings of the engine in this folder overrule the shell's,
@@ -58,8 +58,8 @@ export type AdmitRing = (db: Statements, ring: Keyring) => Promise<void>;
 export const anyRing: AdmitRing = () => Promise.resolve();
 
 /**
- * The database of a command: that of `DATABASE_URL`, otherwise the one that `npm start` runs in
- * this folder, with its settings.
+ * The database of a command: `DATABASE_URL`'s, otherwise the database that `npm start` runs in this
+ * folder, with its settings.
  *
  * @param admitRing asked of each new connection
  * @throws ConfigError saying how to name an engine
@@ -150,14 +150,14 @@ export async function asOwner<Result>(
   return withOwnerUrl(config, async (url) => {
     const db = openDatabase(
       url,
-      OWNER_CONNECTIONS,
+      SCHEMA_LOGIN_CONNECTIONS,
       { keyring, timeZone: config.NETWORK_TIMEZONE },
       {
         onConnect: async (connection) => {
           await requireMigratable(statementsOf(connection), deploymentOf(config));
           await connection.query('SET statement_timeout = 0');
         },
-        answerWithinMs: OWNER_STATEMENT_WITHIN_MS,
+        answerWithinMs: SCHEMA_LOGIN_STATEMENT_WITHIN_MS,
         // The owner of `npm start` may not take the role of API and worker.
         role: 'none',
       },

@@ -120,7 +120,7 @@ export function fill(exceptions: Command): void {
 }
 
 function shown(exception: ExceptionRecord) {
-  const { amount, held, ageS, told: _, metadata: __, ...record } = exception;
+  const { amount, held, ageS, announced: _, metadata: __, ...record } = exception;
   return {
     ...record,
     amount: formatAmount(amount, record.currency),

@@ -9,8 +9,8 @@ import type { Outcome } from './command';
  * `assent database logins`: what a superuser of Postgres runs once. It follows from the two URLs
  * that the processes are given anyway, so there is one place where names and passwords are written.
  *
- * No password is in it, only what Postgres itself would keep of one: it may pass through a
- * terminal, a ticket and the log of the server.
+ * No password is in it, only the verifier that Postgres keeps. So it may pass through a terminal, a
+ * ticket and the server's log.
  */
 
 interface Login {
@@ -22,26 +22,26 @@ interface Login {
 
 export function loginStatements({ DATABASE_URL, DATABASE_OWNER_URL }: Config): Outcome {
   const login = loginOf('DATABASE_URL', DATABASE_URL);
-  const owner = loginOf('DATABASE_OWNER_URL', DATABASE_OWNER_URL);
-  if (login.user === owner.user) {
+  const schemaLogin = loginOf('DATABASE_OWNER_URL', DATABASE_OWNER_URL);
+  if (login.user === schemaLogin.user) {
     throw new OperatorError(
       'DATABASE_OWNER_URL: logs in as DATABASE_URL does, and production wants two logins: name another user',
     );
   }
-  if (login.database !== owner.database || login.server !== owner.server)
+  if (login.database !== schemaLogin.database || login.server !== schemaLogin.server)
     throw new OperatorError('DATABASE_OWNER_URL: names another database than DATABASE_URL');
-  const [ownerName, appRole] = [escapeIdentifier(owner.user), escapeIdentifier(APP_ROLE)];
-  const [loginName, database] = [escapeIdentifier(login.user), escapeIdentifier(owner.database)];
+  const [schemaLoginName, appRole] = [escapeIdentifier(schemaLogin.user), escapeIdentifier(APP_ROLE)];
+  const [loginName, database] = [escapeIdentifier(login.user), escapeIdentifier(schemaLogin.database)];
   const statements = [
     // All databases of a server share it, and another may have it already.
     `DO $$ BEGIN CREATE ROLE ${appRole} NOLOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$`,
-    `CREATE ROLE ${ownerName} LOGIN PASSWORD ${verifierOf(owner.password)}`,
+    `CREATE ROLE ${schemaLoginName} LOGIN PASSWORD ${verifierOf(schemaLogin.password)}`,
     `CREATE ROLE ${loginName} LOGIN PASSWORD ${verifierOf(login.password)} IN ROLE ${appRole}`,
     // An older Postgres lets everybody create in the schema of template1.
-    `CREATE DATABASE ${database} OWNER ${ownerName} TEMPLATE template0`,
+    `CREATE DATABASE ${database} OWNER ${schemaLoginName} TEMPLATE template0`,
     // Postgres lets every login into each database of a server, and the role has grants in each: a
     // sandbox's login could write a production.
-    `GRANT CONNECT ON DATABASE ${database} TO ${ownerName}, ${loginName}`,
+    `GRANT CONNECT ON DATABASE ${database} TO ${schemaLoginName}, ${loginName}`,
     `REVOKE CONNECT, TEMPORARY ON DATABASE ${database} FROM PUBLIC, ${appRole}`,
   ];
   return { json: { statements }, text: statements.map((one) => `${one};`).join('\n') };

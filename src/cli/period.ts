@@ -54,8 +54,9 @@ export function fill(period: Command): void {
 }
 
 /**
- * Keeps the SHA-256 of the month's long statements, so that a closed month has each; that of others
- * is made when it is asked for. A correction of a month that was reopened waits for the end of it.
+ * Keeps the SHA-256 of the month's long statements, so that a closed month has each. A short
+ * statement's is made on request. A correction of a month that was reopened waits for the end of
+ * it.
  *
  * @returns how many there are
  */

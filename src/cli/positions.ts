@@ -94,7 +94,7 @@ async function readAll(db: Database, of: NetworkDay) {
   progress.say('the entries of the day are read');
   const { final, positions } = await readNetworkPositions(db, of, {
     atMost: POSITIONS_MAX,
-    beat: (entries) => progress.say(`${entries} entries read`),
+    heartbeat: (entries) => progress.say(`${entries} entries read`),
   });
   if (positions === null) {
     throw new OperatorError(

@@ -9,13 +9,13 @@ import {
   restartWork,
   WORK_KINDS,
   type WorkKind,
-} from '../database/reconcile/open-work';
+} from '../database/recover/open-work';
 import { readTemporalState } from '../database/engine/temporal-state';
 import { OperatorError } from '../domain/failures';
 import { counted } from '../domain/words/counted';
 import { temporalFault } from '../temporal/fault';
 import { namespaceId, workerProblems } from '../temporal/readiness';
-import { endStuck, missingWork } from '../temporal/reconcile';
+import { endStuck, missingWork } from '../temporal/recover';
 import { onEngine, takingJson, type Outcome } from './command';
 import { anyRing } from './engine';
 import { operator, reasonOption, type Explained } from './options';

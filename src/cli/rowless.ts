@@ -4,7 +4,7 @@ import { recordAuditEvent, type Actor } from '../database/record/audit-event';
 import type { Database } from '../database/pool/connection';
 import { accept, refuse } from '../domain/parsed';
 import { counted } from '../domain/words/counted';
-import { endRowless, pagesWithoutRow, type RowlessWorkflow } from '../temporal/reconcile';
+import { endRowless, pagesWithoutRow, type RowlessWorkflow } from '../temporal/recover';
 import { parsedOption } from './options';
 import { progress } from './output';
 

@@ -4,7 +4,7 @@ import type { Database } from '../database/pool/connection';
 import { listWorkers } from '../database/engine/worker-heartbeat';
 import { outboxBacklog, type OutboxBacklog } from '../database/outbox';
 import { unresolvedExceptions } from '../database/reconciliation-exception/list-exceptions';
-import { overdueBacklog } from '../database/reconcile/open-work';
+import { overdueBacklog } from '../database/recover/open-work';
 import { readLastResult, type LastResult } from '../database/verify/nightly-result';
 import { counted } from '../domain/words/counted';
 import { OVERDUE_AFTER_S } from '../process/service-metrics';

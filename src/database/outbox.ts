@@ -14,8 +14,8 @@ import { RELAYS_CHANNEL } from './pool/wake-relays';
 
 /**
  * Messages to Temporal, written by the transaction whose work they announce. So a transaction that
- * commits cannot lose its workflow, whatever dies next. `temporal/relay.ts` carries the rows, in
- * any worker; the pool wakes the relays after the commit.
+ * commits cannot lose its workflow, even if the process dies next. `temporal/relay.ts` carries the
+ * rows, in any worker; the pool wakes the relays after the commit.
  */
 export interface OutboxStart extends WorkflowRun {
   attributes: WorkflowAttributes;
@@ -32,7 +32,7 @@ export interface OutboxStart extends WorkflowRun {
 /**
  * The order of messages. `call` is a charge, an answer or a schedule. `later` is a webhook's own
  * workflow, or the unbounded messages of one action. A party may have hundreds of thousands of
- * schedules, and each may get a signal. No charge waits behind those.
+ * schedules, and each may get a signal. No charge waits behind later ranks.
  *
  * A workflow's messages of both ranks may overtake each other. That is harmless, for the later ones
  * are signals, and starts that have the database read.
@@ -212,24 +212,24 @@ function backlogOf(db: Executor, rank: OutboxRank): Promise<OutboxBacklog> {
 const ANSWER_WITHIN_MS = 5_000;
 
 /**
- * Opens the one connection of a relay, which hears of new messages at once.
+ * Opens the only connection of a relay, which is notified of new messages at once.
  *
  * Its statements read by key only. Postgres plans a statement once in a connection. A plan made for
  * an empty outbox would read and sort all rows for each batch: half a second out of 500 000. An
  * index drops carried rows at once, and the table only when vacuumed.
  *
  * @param requireFit throws on a connection to another database: its messages are not ours to take
- * @param hear called after commits that left messages
+ * @param onMessage called after commits that left messages
  */
 export function openOutbox(
   url: string,
   facts: EngineFacts,
   requireFit: (connection: ClientBase) => Promise<void>,
-  hear: () => void,
+  onMessage: () => void,
 ): PooledDatabase {
   const onConnect = async (connection: ClientBase) => {
     await requireFit(connection);
-    connection.on('notification', hear);
+    connection.on('notification', onMessage);
     await connection.query(`SET enable_seqscan = off; SET enable_bitmapscan = off; LISTEN ${RELAYS_CHANNEL}`);
   };
   return openDatabase(url, 1, facts, { onConnect, answerWithinMs: ANSWER_WITHIN_MS });
@@ -237,8 +237,8 @@ export function openOutbox(
 
 /**
  * Leases up to `limit` due messages of a rank: as many of each owner, oldest first. A relay skips
- * those that another has leased or is about to lease. If the relay dies, they are due again after
- * the lease.
+ * messages that another has leased or is about to lease. If the relay dies, they are due again
+ * after the lease.
  *
  * @param leaseS longer than their calls to Temporal take
  * @param after the last owner that had its turn: the next owners follow, and after the last the
@@ -258,14 +258,14 @@ export async function leaseOutboxRows(
       UNION ALL
       SELECT next.owner_id, o.n + 1 FROM owners o, LATERAL (${raw(nextOwner(rank, 'o.owner_id'))}) AS next
       WHERE o.n < ${limit}::int
-    ), turn AS (
+    ), page AS (
       SELECT row.at FROM owners o, LATERAL (
         SELECT ctid AS at FROM outbox
         WHERE rank = ${raw(RANK[rank])} AND owner_id = o.owner_id AND ${raw(DUE)}
         ORDER BY id LIMIT (SELECT ${limit}::int / count(*) FROM owners) FOR UPDATE SKIP LOCKED) AS row
     )
     UPDATE outbox SET not_before = statement_timestamp() + ${leaseS}::int * interval '1 second'
-    WHERE ctid = ANY(ARRAY(SELECT at FROM turn))
+    WHERE ctid = ANY(ARRAY(SELECT at FROM page))
     RETURNING ctid::text AS at, not_before::text AS leased_until, workflow_id, start, signal, owner_id,
       (SELECT count(*) FROM owners)::int AS owners`;
   const owners = leased[0]?.owners ?? 0;

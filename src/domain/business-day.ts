@@ -11,7 +11,7 @@ interface Holidays {
   yearly: readonly string[];
   fromEaster: readonly number[];
   proclaimed: readonly string[];
-  /** The last year of `proclaimed`: in later years those days would count as business days. */
+  /** The last year of `proclaimed`: later years would count its holidays as business days. */
   lastYear: number;
 }
 

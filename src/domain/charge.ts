@@ -14,7 +14,7 @@ const WHY_NOT = {
 
 /**
  * The reason why a charge under these terms was refused. The guarded UPDATE of the agreement's sums
- * has refused it already. So a refusal that none of these terms explains is a spending limit
+ * has refused it already. So a refusal that the terms do not explain is a spending limit
  * (`spending-limit.ts`), and the merchant learns no more.
  */
 export function chargeRefusal(terms: Terms, currency: string): Failure {

@@ -1,6 +1,6 @@
 /**
  * Works on all items, some at once. After a failure no further item begins; the promise rejects
- * once those in work have ended.
+ * once the begun items have ended.
  */
 export async function eachOf<Item>(
   items: Item[],

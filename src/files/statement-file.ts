@@ -26,7 +26,7 @@ async function* pagesOf(db: Executor, of: StatementOf): AsyncGenerator<object[],
       ...inMajorUnits(line),
     }));
   }
-  // In the first three columns, whatever they are called.
+  // In the first three columns, under any name.
   const [label, counted, summed] = columnsFor(of.party.role);
   yield [{ [label]: 'total', [counted]: String(count), [summed]: sumInFull(sum, of.currency) }];
 }

@@ -5,10 +5,7 @@ import { stringify } from 'csv-stringify';
 
 /** A CSV file of any length, which is made while it is read. */
 export interface CsvFile {
-  /**
-   * Header names, which are the names of the fields; of records with more fields, these alone are
-   * written.
-   */
+  /** Header names, which are the names of the fields; a record's other fields are not written. */
   columns: readonly string[];
   /** Columns of computed numbers: their leading minus is no formula. */
   numbers?: readonly string[];

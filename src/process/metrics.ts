@@ -13,8 +13,8 @@ import { listening } from './listen';
  * Any client of the port can read all metrics, and each value of a label is a series for ever. So a
  * label has few values, all words of the code, and never an id, a name or an address.
  *
- * Each reading asks other servers for their values, with one question at a time and a short limit:
- * while a server is away, the other metrics are still served.
+ * Each reading asks other servers for their values, one question at a time, within a short limit.
+ * The other metrics are served while a server is away.
  */
 /** Longest wait for Postgres or Temporal; Prometheus gives a reading ten seconds. */
 const ANSWER_WITHIN_MS = 2_000;
@@ -23,8 +23,8 @@ const CONNECTIONS_MAX = 20;
 const REQUEST_TIMEOUT_MS = 5_000;
 
 /**
- * The event loop is woken this often to measure its lag, of which this much is no lag. Every 10 ms,
- * as by default, took four fifths of what an idle process uses.
+ * The event loop is woken this often to measure its lag; this much of it is no lag. Every 10 ms, as
+ * by default, took four fifths of what an idle process uses.
  */
 const LAG_RESOLUTION_MS = 100;
 

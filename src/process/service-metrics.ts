@@ -3,8 +3,8 @@ import { chainAgeS } from '../database/chain/extend-chain';
 import type { Executor } from '../database/pool/connection';
 import { outboxBacklog } from '../database/outbox';
 import { unresolvedExceptions } from '../database/reconciliation-exception/list-exceptions';
-import { overdueBacklog } from '../database/reconcile/open-work';
-import { oldestUploads } from '../database/reconcile/oldest-uploads';
+import { overdueBacklog } from '../database/recover/open-work';
+import { oldestUploads } from '../database/recover/oldest-uploads';
 import { retriesOverdueS } from '../database/webhook/retries-overdue';
 import { readTemporalState } from '../database/engine/temporal-state';
 import { listWorkers } from '../database/engine/worker-heartbeat';
@@ -42,7 +42,7 @@ function measureWorkers(registry: Registry, db: Executor): void {
   gauge(registry, {
     name: 'assent_reconcile_age_seconds',
     help: 'How long ago the workflow reconcile last went through some of what is open.',
-    read: async () => (await state())?.reconcileAgeS,
+    read: async () => (await state())?.recoverAgeS,
   });
 }
 

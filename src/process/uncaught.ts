@@ -3,8 +3,8 @@ import { Counter, type Registry } from 'prom-client';
 
 /*
  * Uncaught exceptions and rejections are logged with their stack, and counted. An error of a
- * request fails that request alone. Any other error leaves the process in an unknown state: it
- * finishes its work in hand and exits with 1, and its supervisor starts it again.
+ * request fails that request alone. Any other error leaves the process in an unknown state. It
+ * finishes its work in hand and exits with 1; its supervisor starts it again.
  */
 
 /** Longer than any orderly stop. */
@@ -19,7 +19,7 @@ interface Process {
   drain: () => void;
 }
 
-export function hearUncaught({ log, registry, failRequest = () => false, drain }: Process): void {
+export function handleUncaught({ log, registry, failRequest = () => false, drain }: Process): void {
   const uncaught = new Counter({
     name: 'assent_uncaught_errors_total',
     help: 'Uncaught exceptions and rejections. Each is in the log, with its stack.',
@@ -29,7 +29,7 @@ export function hearUncaught({ log, registry, failRequest = () => false, drain }
   for (const kind of ['exception', 'rejection']) uncaught.inc({ kind }, 0);
   let ending = false;
 
-  const hear = (kind: 'exception' | 'rejection') => (error: unknown) => {
+  const handle = (kind: 'exception' | 'rejection') => (error: unknown) => {
     uncaught.inc({ kind });
     if (failRequest()) {
       log.error({ err: error, kind }, 'uncaught error: its request has failed');
@@ -42,6 +42,6 @@ export function hearUncaught({ log, registry, failRequest = () => false, drain }
     setTimeout(() => process.exit(1), ENDS_WITHIN_MS).unref();
     drain();
   };
-  process.on('uncaughtException', hear('exception'));
-  process.on('unhandledRejection', hear('rejection'));
+  process.on('uncaughtException', handle('exception'));
+  process.on('unhandledRejection', handle('rejection'));
 }

@@ -206,7 +206,7 @@ function unfitForProduction(
 }
 
 /**
- * For a process without traces, whatever the platform sets for all its processes.
+ * For a process without traces, though the platform sets them for all its processes.
  *
  * @throws ConfigError naming the wrong settings
  */

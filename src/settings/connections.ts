@@ -1,5 +1,5 @@
 /*
- * Checks settings of connections together, and in production those of keys. Half a pair of files or
+ * Checks settings of connections together, and in production the keys' too. Half a pair of files or
  * a URL without TLS would mean plaintext without a warning. Problems begin with the setting's name.
  */
 
@@ -94,7 +94,7 @@ export function overridingParameters(config: ConnectionSettings): string[] {
   });
 }
 
-/** The driver checks the server's certificate and name in each of these modes. */
+/** Modes in which the driver checks the server's certificate and name. */
 const VERIFYING = ['verify-full', 'verify-ca', 'require'];
 
 function usesPostgresTls(url: string): boolean {
@@ -124,7 +124,7 @@ function hasGuessableKey(ring: string): boolean {
   });
 }
 
-/** Weaknesses that production refuses: 0 makes Node accept any certificate, of whatever server. */
+/** Weaknesses that production refuses: 0 makes Node accept any certificate of any server. */
 export function weakSecrets(
   config: { ASSENT_KEYS?: string | undefined; ACCESS_TOKEN_TTL_S: number },
   { NODE_TLS_REJECT_UNAUTHORIZED }: NodeJS.ProcessEnv,

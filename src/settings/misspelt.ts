@@ -2,8 +2,8 @@
  * Finds names in an environment that were meant to be settings. `INTENT_WINDOW=5` would otherwise
  * be ignored in silence, and the window stay a day.
  *
- * Most names of an environment belong to others, so a near name has one letter off, or differs from
- * the setting's in its unit, its separators, its plurals or an `ASSENT_` in front.
+ * Most names of an environment belong to other programs. A near name has one letter off, or another
+ * unit, separator, plural, or an `ASSENT_` in front.
  */
 
 /** Shorter names have no near names: `LOG_FILE` is too like `LOG_FILL`, and `PORT` like `PWD`. */

@@ -63,7 +63,8 @@ export async function whyNotFree(port: number): Promise<string | undefined> {
       server.close();
     }
   }
-  // `fetch` never calls ports of other protocols, such as 6000. Other free ports refuse at once.
+  // `fetch` never calls ports of other protocols, for example 6000. Other free ports refuse at
+  // once.
   const refusal: unknown = await fetch(`http://127.0.0.1:${port}/`).catch((error: Error) => error.cause);
   const isBlocked = refusal instanceof Error && refusal.message === 'bad port';
   return isBlocked ? 'is one that browsers and most HTTP clients refuse to call' : undefined;

@@ -15,7 +15,7 @@ const REFUSALS = [
 ];
 /**
  * A failed handshake, in the words of OpenSSL (client) and rustls (worker): an unknown authority,
- * another name, a missing or expired certificate, or no TLS at all.
+ * another name, no valid certificate, or no TLS.
  */
 const HANDSHAKE = /certificate|SSL routines|ERR_TLS_|InvalidMessage|AlertReceived/i;
 

@@ -27,7 +27,7 @@ async function onTemporal(
  * Creates the Temporal Schedules and registers the search attributes.
  *
  * @param withinMs limit for all calls to the server
- * @param installation owner of the namespace. Without it only the namespace's existence is checked,
+ * @param installation whose namespace it is. Without it only the namespace's existence is checked,
  *   for callers that have no database yet.
  * @throws OperatorError where it is another database's; any error of the connection or the server
  */
@@ -39,7 +39,8 @@ export async function prepareNamespace(
   const { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace } = settings;
   await onTemporal(settings, withinMs, async (connection) => {
     await connection.workflowService.describeNamespace({ namespace });
-    // The Schedules come first, as they refuse another owner's namespace and leave it unchanged.
+    // The Schedules come first, as they refuse another installation's namespace and leave it
+    // unchanged.
     if (installation === undefined) return;
     await ensureSchedules(new Client({ connection, namespace }), installation, address);
     await registerSearchAttributes(connection, namespace);

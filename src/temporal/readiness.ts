@@ -3,7 +3,7 @@ import { CHAIN_SILENT_AFTER_S, chainAgeS } from '../database/chain/extend-chain'
 import type { Database } from '../database/pool/connection';
 import type { Keyring } from '../database/keyring/keyring';
 import { ringFaults } from '../database/key-rotation/claim-keyring';
-import { readTemporalState, RECONCILE_SILENT_AFTER_S } from '../database/engine/temporal-state';
+import { readTemporalState, RECOVER_SILENT_AFTER_S } from '../database/engine/temporal-state';
 import { workerFault } from '../database/engine/worker-heartbeat';
 import { readLastResult, VERIFY_SILENT_AFTER_S } from '../database/verify/nightly-result';
 import type { Problem } from '../domain/failures';
@@ -75,7 +75,7 @@ async function workflowProblems(db: Database, client: Client): Promise<Problem[]
   return temporal.length > 0 ? temporal : [...restart, ...worker];
 }
 
-/** What a process needs, each behind the one before it, with the problems of each. */
+/** The servers that a process needs, in order of need, with the problems of each. */
 export function dependenciesOf(db: Database, client: Client) {
   return [
     { names: ['postgres'], problems: () => databaseProblems(db) },
@@ -99,13 +99,13 @@ export async function serviceProblems(db: Database, client: Client): Promise<Pro
  * would go unnoticed. After an outage of the whole service all are silent for some minutes.
  */
 export async function serviceWarnings(db: Database): Promise<Problem[]> {
-  const [{ reconcileAgeS }, chainedAgeS, verified] = await Promise.all([
+  const [{ recoverAgeS }, chainedAgeS, verified] = await Promise.all([
     readTemporalState(db),
     chainAgeS(db),
     readLastResult(db),
   ]);
   return [
-    { path: 'reconcile', ageS: reconcileAgeS, afterS: RECONCILE_SILENT_AFTER_S },
+    { path: 'reconcile', ageS: recoverAgeS, afterS: RECOVER_SILENT_AFTER_S },
     { path: 'chain', ageS: chainedAgeS, afterS: CHAIN_SILENT_AFTER_S },
     { path: 'verify', ageS: verified.ageS, afterS: VERIFY_SILENT_AFTER_S },
   ]

@@ -161,7 +161,7 @@ async function carryAll(
   { client, trace = (_id, _start, now) => now() }: Relaying,
   messages: OutboxRow[],
 ): Promise<Map<OutboxRow, unknown>> {
-  // One signal does for ten: the workflow reads the database, which holds all the news.
+  // One signal does for ten: the workflow reads every change from the database.
   const signals = new Map<string, Promise<void>>();
   const carryOnce = (message: OutboxRow): Promise<void> => {
     if (message.start) {

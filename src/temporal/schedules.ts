@@ -12,7 +12,7 @@ import { OperatorError } from '../domain/failures';
 import { TASK_QUEUE, type WORKFLOW_TYPE } from '../domain/workflow/messages';
 
 /** The memo with the database that owns the namespace. */
-const OWNER = 'installation';
+const INSTALLATION = 'installation';
 /** A Schedule is a workflow of the server's own, and a busy server answers late. */
 const ANSWER_WITHIN_MS = 15_000;
 
@@ -75,8 +75,9 @@ function runsOf(workflowType: Scheduled, memo?: Record<string, unknown>): Runs {
 /**
  * Creates or updates the Temporal Schedules; a paused Schedule stays paused.
  *
- * The Schedule of `reconcile` also marks the namespace's owner, by a memo on its runs. Each process
- * creates it before anything else, and the server decides which of several processes is first.
+ * The Schedule of `reconcile` also names the namespace's installation, by a memo on its runs. Each
+ * process creates it before anything else, and the server decides which of several processes is
+ * first.
  *
  * @param installation id of the database that claims the namespace
  * @param address for the message
@@ -90,13 +91,13 @@ export async function ensureSchedules(
   await client.withDeadline(Date.now() + ANSWER_WITHIN_MS, async () => {
     for (const scheduleId of SCHEDULED) {
       const marks = scheduleId === 'reconcile';
-      const runs = runsOf(scheduleId, marks ? { [OWNER]: installation } : undefined);
+      const runs = runsOf(scheduleId, marks ? { [INSTALLATION]: installation } : undefined);
       try {
         await client.schedule.create({ scheduleId, ...runs });
       } catch (error) {
         if (!(error instanceof ScheduleAlreadyRunning)) throw error;
         await client.schedule.getHandle(scheduleId).update(({ state, action }) => {
-          if (marks && (action.memo?.[OWNER] ?? installation) !== installation)
+          if (marks && (action.memo?.[INSTALLATION] ?? installation) !== installation)
             throw new OperatorError(
               `The namespace "${client.options.namespace}" at ${address} belongs to another Assent: correct TEMPORAL_ADDRESS or TEMPORAL_NAMESPACE.`,
             );
@@ -129,7 +130,7 @@ export async function scheduleState(
 }
 
 /** Does nothing while a run of `reconcile` is open. */
-export async function triggerReconcile(client: Pick<Client, 'schedule' | 'withDeadline'>): Promise<void> {
+export async function triggerRecover(client: Pick<Client, 'schedule' | 'withDeadline'>): Promise<void> {
   await client.withDeadline(Date.now() + ANSWER_WITHIN_MS, () =>
     client.schedule.getHandle('reconcile').trigger(ScheduleOverlapPolicy.SKIP),
   );

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import {
-  BANK_STATEMENT_TASK_QUEUE,
+  BANK_FILE_TASK_QUEUE,
   CUSTOMER_MIGRATION_TASK_QUEUE,
   RECURRING_TASK_QUEUE,
   TASK_QUEUE,
@@ -12,7 +12,7 @@ export const TASK_QUEUES = [
   RECURRING_TASK_QUEUE,
   WEBHOOK_TASK_QUEUE,
   CUSTOMER_MIGRATION_TASK_QUEUE,
-  BANK_STATEMENT_TASK_QUEUE,
+  BANK_FILE_TASK_QUEUE,
 ] as const;
 
 /** Workflow tasks and activity tasks, which Temporal queues apart. */

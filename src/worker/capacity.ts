@@ -1,10 +1,10 @@
 import type { WorkerOptions } from '@temporalio/worker';
 
 /**
- * Slots and pollers. A charge is a local activity of some milliseconds, so few run at once on two
- * cores; many pollers keep the hand-over from the server short (with fewer, a tail of two seconds
- * shows on the dev server). A sleeping workflow in the cache costs about 0.1 MB: 500 for each of
- * two queues keep the worker well below 512 MB.
+ * Slots and pollers. A charge is a local activity of some milliseconds, so two cores run few at
+ * once. Many pollers keep the hand-over short: fewer leave a tail of two seconds on the dev server.
+ * A sleeping workflow in the cache costs about 0.1 MB: 500 for each of two queues keep the worker
+ * well below 512 MB.
  */
 export const BILLING = {
   maxConcurrentWorkflowTaskExecutions: 80,
@@ -39,7 +39,7 @@ export const WEBHOOKS = {
 
 /**
  * Pages of customers are transactions of some ten milliseconds that no caller waits for. Two at a
- * time leave the other connections to Postgres, of which there are eight, to the charges.
+ * time leave the other six connections to Postgres to the charges.
  */
 export const CUSTOMER_MIGRATIONS: Partial<WorkerOptions> = {
   maxConcurrentActivityTaskExecutions: 2,

@@ -24,7 +24,7 @@ export const effectFailures: ActivityInboundCallsInterceptor = {
       const described = describeError(error) as Record<string, string | undefined>;
       const { type, code, constraint, column, message, stack } = described;
       const said = quotesWhatItRead(error) ? type : (message ?? type);
-      // The names are those of the schema.
+      // The names are the schema's.
       const what = [
         said,
         constraint ?? column,
@@ -61,7 +61,7 @@ function inWords(error: unknown): string {
   return 'Something unexpected: the worker’s log says where';
 }
 
-/** These errors quote some of the text that could not be read. */
+/** Errors of a parser quote some of the text that could not be read. */
 function quotesWhatItRead(error: unknown): boolean {
   return isNativeError(error) && (error.name === 'SyntaxError' || error.name === 'RangeError');
 }

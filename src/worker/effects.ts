@@ -1,13 +1,13 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { createAnswerPatience } from '../activities/answer-patience';
-import { createBankStatementActivities } from '../activities/bank-statement';
+import { createAnswerTimeout } from '../activities/answer-timeout';
+import { createBankFileActivities } from '../activities/bank-file';
 import { createBillingRequestActivities } from '../activities/billing-request';
 import { createBooksActivities } from '../activities/books';
 import { createCustomerMigrationActivities } from '../activities/customer-migration';
 import { createIntentActivities } from '../activities/intent';
-import { createReconcileActivities } from '../activities/reconcile';
+import { createRecoverActivities } from '../activities/recover';
 import { createRecurringActivities } from '../activities/recurring';
 import { createRefundActivities } from '../activities/refund';
 import { createSandboxClockActivities } from '../activities/sandbox-clock';
@@ -18,9 +18,9 @@ import { endedOf } from '../database/billing-request/read-billing-request';
 import type { Database } from '../database/pool/connection';
 import { WHOLE_MAX } from '../database/verify/nightly-result';
 import { recurringRules, type Config } from '../settings/config';
-import { beating } from './activity-heartbeat';
+import { withHeartbeats } from './activity-heartbeat';
 import { BILLING, SCHEDULES } from './capacity';
-import { measureReconcile, measureWebhooks } from './metrics';
+import { measureRecover, measureWebhooks } from './metrics';
 import type { WorkerTraces } from './tracing';
 
 interface WorkerMeans {
@@ -35,37 +35,37 @@ interface WorkerMeans {
 
 /** The effects of all workflows, and what they keep open. */
 export function createEffects({ config, log, registry, db, client, traces }: WorkerMeans) {
-  const patienceOf = ({ maxConcurrentWorkflowTaskExecutions: slots }: typeof BILLING) =>
-    createAnswerPatience(slots, (ids) => endedOf(db, ids), log);
-  const patience = { calls: patienceOf(BILLING), schedules: patienceOf(SCHEDULES) };
+  const answerTimeoutOf = ({ maxConcurrentWorkflowTaskExecutions: slots }: typeof BILLING) =>
+    createAnswerTimeout(slots, (ids) => endedOf(db, ids), log);
+  const answerTimeout = { calls: answerTimeoutOf(BILLING), schedules: answerTimeoutOf(SCHEDULES) };
   const connector = createWebhookConnector({ allowPrivate: config.ALLOW_PRIVATE_WEBHOOKS });
   const measure = measureWebhooks(registry);
   const webhooks = createWebhookActivities({ db, config, connector, log, measure, trace: traces?.attempt });
-  const count = measureReconcile(registry);
+  const count = measureRecover(registry);
   return {
     activities: {
-      ...createBillingRequestActivities(db, patience.calls),
-      ...createBankStatementActivities(db, config.BOOKING_DAYS, log),
+      ...createBillingRequestActivities(db, answerTimeout.calls),
+      ...createBankFileActivities(db, config.BOOKING_DAYS, log),
       ...createCustomerMigrationActivities(db),
       ...createBooksActivities(db, WHOLE_MAX, log),
       ...createIntentActivities(db),
       ...createRecurringActivities(
         db,
         recurringRules(config),
-        patience.schedules,
+        answerTimeout.schedules,
         webhooks.deliverFirstAttempts,
       ),
       ...createRefundActivities(db),
       ...createSandboxClockActivities({ db, client, clockWaitS: config.CLOCK_WAIT_S, log }),
-      ...createReconcileActivities({ db, client, afterS: config.RECONCILE_AFTER_S, log, count }),
+      ...createRecoverActivities({ db, client, afterS: config.RECONCILE_AFTER_S, log, count }),
       ...createSweepActivities(db, config.WEBHOOK_KEPT_DAYS),
       ...webhooks,
-      attemptDelivery: beating((deliveryId: string) => webhooks.attemptDelivery(deliveryId)),
+      attemptDelivery: withHeartbeats((deliveryId: string) => webhooks.attemptDelivery(deliveryId)),
     },
     /** A stop waits for no bank. */
     stopWaiting() {
-      patience.calls.stop();
-      patience.schedules.stop();
+      answerTimeout.calls.stop();
+      answerTimeout.schedules.stop();
     },
     close: () => connector.close(),
   };

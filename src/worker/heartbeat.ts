@@ -18,7 +18,7 @@ import { VERSION } from '../process/version';
  * end, falls silent.
  */
 
-const BEAT_EVERY_MS = 3_000;
+const HEARTBEAT_EVERY_MS = 3_000;
 /**
  * While `reconcile` does not run, its namespace is attended to this often: a deleted Temporal
  * Schedule runs again within a minute.
@@ -27,7 +27,7 @@ const ATTEND_AGAIN_MS = 60_000;
 /** All but `verify`, which is late only after two days, run at least every five minutes. */
 const FIRST_RUNS_WITHIN_S = 360;
 
-interface Beating {
+interface HeartbeatOptions {
   db: Database;
   client: Client;
   workers: Pick<Worker, 'getStatus'>[];
@@ -41,7 +41,7 @@ interface Beating {
   attend: (namespaceId: string) => Promise<void>;
 }
 
-export function startHeartbeat({ db, client, workers, log, attended, attend }: Beating) {
+export function startHeartbeat({ db, client, workers, log, attended, attend }: HeartbeatOptions) {
   const workerId = `${process.pid}@${hostname()}-${randomBytes(3).toString('hex')}`;
   const stopped = new AbortController();
 
@@ -55,7 +55,7 @@ export function startHeartbeat({ db, client, workers, log, attended, attend }: B
     return warnings;
   }
 
-  async function beat(): Promise<void> {
+  async function recordHeartbeat(): Promise<void> {
     const namespace = await namespaceId(client).catch(() => undefined);
     const inHand = workers.map((worker) => worker.getStatus());
     await writeHeartbeat(db, {
@@ -81,8 +81,8 @@ export function startHeartbeat({ db, client, workers, log, attended, attend }: B
 
   async function run(): Promise<void> {
     while (!stopped.signal.aborted) {
-      await beat().catch((error: unknown) => log.warn({ err: error }, 'a heartbeat is missed'));
-      await wait(BEAT_EVERY_MS, undefined, { signal: stopped.signal }).catch(() => undefined);
+      await recordHeartbeat().catch((error: unknown) => log.warn({ err: error }, 'a heartbeat is missed'));
+      await wait(HEARTBEAT_EVERY_MS, undefined, { signal: stopped.signal }).catch(() => undefined);
     }
     // A worker that has ended is not a silent one.
     await deleteHeartbeat(db, workerId).catch(() => undefined);

@@ -17,7 +17,7 @@ import { measureService, measureTaskQueues } from '../process/service-metrics';
 import { createRelay } from '../temporal/relay';
 import { taskQueues } from '../temporal/task-queues';
 import { openTracing } from '../process/tracing';
-import { hearUncaught } from '../process/uncaught';
+import { handleUncaught } from '../process/uncaught';
 import { bundledWorkflows } from './bundle';
 import { createEffects } from './effects';
 import { startHeartbeat } from './heartbeat';
@@ -43,7 +43,7 @@ async function main(): Promise<void> {
   const registry = createMetrics();
   // Filled once they are made: until then there is nothing to drain.
   const workers: Worker[] = [];
-  hearUncaught({ log, registry, drain: () => (workers.length > 0 ? stopAll(workers) : process.exit(1)) });
+  handleUncaught({ log, registry, drain: () => (workers.length > 0 ? stopAll(workers) : process.exit(1)) });
   let drain = (): void => {
     log.info('worker has stopped');
     process.exit();

@@ -1,11 +1,8 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
-import type { CountReconciled } from '../activities/reconcile';
+import type { CountRecovered } from '../activities/recover';
 import type { MeasuredAttempt } from '../activities/webhook';
 
-/**
- * A first attempt ends within 2 s, any other within `WEBHOOK_TIMEOUT_S`, of which the default is
- * 10.
- */
+/** A first attempt ends within 2 s, any other within `WEBHOOK_TIMEOUT_S`, 10 by default. */
 const ATTEMPT_BUCKETS_S = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30];
 
 /** @returns takes note of one attempt to send a webhook */
@@ -39,7 +36,7 @@ export function measureWebhooks(registry: Registry): (attempt: MeasuredAttempt) 
 }
 
 /** @returns counts what `reconcile` found, and what of it is started again */
-export function measureReconcile(registry: Registry): CountReconciled {
+export function measureRecover(registry: Registry): CountRecovered {
   const counter = new Counter({
     name: 'assent_reconciled_total',
     help: 'Open work that was overdue or without its workflow: "found", and "restarted" where its workflow is started again.',

@@ -6,7 +6,7 @@ import type { Database } from '../database/pool/connection';
 import { adoptNamespace, readTemporalState } from '../database/engine/temporal-state';
 import { namespaceId } from '../temporal/readiness';
 import { OperatorError } from '../domain/failures';
-import { ensureSchedules, triggerReconcile } from '../temporal/schedules';
+import { ensureSchedules, triggerRecover } from '../temporal/schedules';
 import { registerSearchAttributes } from '../temporal/register-search-attributes';
 
 /** A worker's servers, and its log. */
@@ -14,7 +14,7 @@ interface Attending {
   db: Database;
   client: Client;
   connection: Pick<NativeConnection, 'operatorService'>;
-  /** Temporal's, for messages. */
+  /** Temporal's address, for messages. */
   address: string;
   log: Pick<Logger, 'error' | 'warn'>;
 }
@@ -41,7 +41,7 @@ export async function attendNamespace(attending: Attending, id: string): Promise
     await registerSearchAttributes(connection, client.options.namespace).catch((error: unknown) =>
       log.warn({ err: error }, 'the search attributes cannot be registered from here: run "migrate"'),
     );
-    await triggerReconcile(client);
+    await triggerRecover(client);
   }
 }
 

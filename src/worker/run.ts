@@ -1,6 +1,6 @@
 import { Worker, type WorkerOptions } from '@temporalio/worker';
 import {
-  BANK_STATEMENT_TASK_QUEUE,
+  BANK_FILE_TASK_QUEUE,
   CUSTOMER_MIGRATION_TASK_QUEUE,
   RECURRING_TASK_QUEUE,
   TASK_QUEUE,
@@ -30,7 +30,7 @@ export function createWorkers({ workflowBundle, traces, ...served }: Served): Pr
       { taskQueue: RECURRING_TASK_QUEUE, workflowBundle, ...SCHEDULES },
       { taskQueue: WEBHOOK_TASK_QUEUE, workflowBundle, ...WEBHOOKS },
       { taskQueue: CUSTOMER_MIGRATION_TASK_QUEUE, ...CUSTOMER_MIGRATIONS },
-      { taskQueue: BANK_STATEMENT_TASK_QUEUE, ...BANK_STATEMENTS },
+      { taskQueue: BANK_FILE_TASK_QUEUE, ...BANK_STATEMENTS },
     ].map((own) =>
       Worker.create({
         ...served,

@@ -40,7 +40,7 @@ export async function installRuntime(
   }
 }
 
-/** Names and units as Prometheus has them, like those of our own. */
+/** Names and units as Prometheus has them, like our own. */
 function exporter(bindAddress: string): NonNullable<TelemetryOptions['metrics']> {
   return {
     attachServiceName: false,

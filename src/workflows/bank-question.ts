@@ -11,7 +11,7 @@ import { spanInWords } from '../domain/words/span';
 import type { Moment } from '../domain/workflow/moment';
 import { after, local } from './local';
 import { SEARCH_ATTRIBUTE } from '../temporal/search-attribute-keys';
-import { hearingSignals, type Heard } from './signals';
+import { withSignals, type ReceivedSignals } from './signals';
 
 /**
  * Said after a restart or a reset of the workflow, and where the receiver has no URL, or is
@@ -28,7 +28,7 @@ const { askBank, tellMerchant } = proxyLocalActivities<WebhookActivities>(local(
  */
 export interface BankQuestion {
   workflowId: string;
-  /** Sends the bank the webhooks of these types. */
+  /** Sends the bank the webhooks of its types. */
   ask: (types: WebhookType[], summary: string) => Promise<void>;
   /** Options of the next step, which reads or changes the rows. */
   step: (summary: string) => LocalActivityOptions;
@@ -38,11 +38,8 @@ export interface BankQuestion {
    *
    * @returns the signals that came; none where the time is over
    */
-  sleep: (until: Moment, waitsFor: string) => Promise<Heard>;
-  /**
-   * Sends the webhooks of these types, which tell the merchant, and other parties that must know
-   * it, of the end.
-   */
+  sleep: (until: Moment, waitsFor: string) => Promise<ReceivedSignals>;
+  /** Sends the webhooks of the end, to the merchant and the other parties that must know it. */
   deliver: (how: string[], types: WebhookType[], summary: string) => Promise<void>;
 }
 
@@ -71,7 +68,7 @@ export async function bankQuestion(
     return options;
   }
 
-  return hearingSignals(async (signals) => {
+  return withSignals(async (signals) => {
     const status = await run({
       workflowId,
       step,
@@ -82,10 +79,10 @@ export async function bankQuestion(
       },
       async sleep(until, waitsFor) {
         setCurrentDetails(waitsFor);
-        const heard = await signals.sleep(until.inMs, waitsFor, done);
+        const received = await signals.sleep(until.inMs, waitsFor, done);
         done = [];
         signals.forget();
-        return heard;
+        return received;
       },
       async deliver(how, types, summary) {
         done = how;

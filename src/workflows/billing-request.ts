@@ -14,7 +14,10 @@ const SEE = 'See whether the payee’s bank has heard of the money.';
 const REFUSAL =
   'Cancellation refused: the bank has been asked, and only its answer, its merchant or the end of its window ends a charge.';
 
-/** Merchant and payee's bank hear of an end, and the payer's bank of one that it did not cause. */
+/**
+ * Merchant and payee's bank are notified of an end, and the payer's bank of an end that it did not
+ * cause.
+ */
 const ENDS: WebhookType[] = ['billing.response', 'billing.credit', 'billing.closed', 'exception.opened'];
 
 const { awaitAnswer, closeWindow, awaitCredit } = proxyLocalActivities<BillingRequestActivities>(local(WAIT));
@@ -48,9 +51,10 @@ export async function billingRequest(billingRequestIds: string[]): Promise<strin
       credits = waiting;
       const next = earlierOf(closes, overdue);
       if (next === null) return statusOf(ends);
-      const heard = await sleep(next, waitingInWords(answers, overdue));
+      const received = await sleep(next, waitingInWords(answers, overdue));
       if (open.length === 0) answers = NO_ANSWERS;
-      else if (heard.size > 0) answers = await awaitAnswer.executeWithOptions(step(WAIT), [open, workflowId]);
+      else if (received.size > 0)
+        answers = await awaitAnswer.executeWithOptions(step(WAIT), [open, workflowId]);
       else answers = await closeWindow.executeWithOptions(step(CLOSE), [open]);
     }
   });

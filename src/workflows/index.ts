@@ -1,9 +1,9 @@
-export { bankStatement } from './bank-statement';
+export { bankStatement } from './bank-file';
 export { billingRequest } from './billing-request';
 export { chain, verify } from './books';
 export { customerMigration } from './customer-migration';
 export { intent } from './intent';
-export { reconcile } from './reconcile';
+export { recover as reconcile } from './recover';
 export { recurring } from './recurring';
 export { refund } from './refund';
 export { sandboxClock } from './sandbox-clock';

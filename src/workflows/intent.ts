@@ -13,8 +13,8 @@ const REFUSAL =
 const { readDecision } = proxyLocalActivities<IntentActivities>(local(READ));
 
 /**
- * One billing intent: asks the bank, waits for the customer's decision or for the window to pass,
- * and tells the merchant (and the bank, where it did not answer) how it ended.
+ * One billing intent: asks the bank, and waits for the customer's decision or the end of the
+ * window. The merchant is told how it ended, and so is a bank that did not answer.
  *
  * @param intentId the row is there before this starts
  * @returns how it ended, and who was told, in words

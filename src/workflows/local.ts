@@ -1,6 +1,6 @@
 import type { LocalActivityOptions } from '@temporalio/workflow';
 
-/** Temporal takes 400 bytes, those of its own description of the text among them. */
+/** Temporal takes 400 bytes, with its own description of the text. */
 const SUMMARY_MAX_BYTES = 340;
 
 /**

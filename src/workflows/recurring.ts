@@ -12,7 +12,7 @@ import type { RecurringActivities, ScheduleState } from '../activities/recurring
 import { isAsked, nextStep } from '../domain/recurring/recurring-step';
 import { after, local } from './local';
 import { SEARCH_ATTRIBUTE } from '../temporal/search-attribute-keys';
-import { CANCELLATION, hearingSignals, type Heard, type Signals } from './signals';
+import { CANCELLATION, withSignals, type ReceivedSignals, type Signals } from './signals';
 
 const READ = 'See how the schedule stands; tell both sides what has changed.';
 const CHARGE = 'Charge the billing that is due; ask the bank: billing.request';
@@ -47,8 +47,8 @@ const MAX_SLEEP_MS = 32 * 86_400_000;
  *
  * Each activity says how the schedule stands by the database, and `nextStep` says what comes next.
  * A step that is not due any more does nothing; a signal only makes the workflow read sooner. A
- * request to cancel the workflow cancels the schedule, as an operator's act; a charge that its bank
- * has been asked for runs to its end.
+ * request to cancel the workflow cancels the schedule, as an operator's act. A charge that its bank
+ * was asked for runs to its end.
  *
  * @param scheduleId the row is there before this starts
  * @param reportedUntil sequence of the schedule's last event that an earlier run reported; the
@@ -56,7 +56,7 @@ const MAX_SLEEP_MS = 32 * 86_400_000;
  * @returns what was done last, who was told, and how it has ended, in words
  */
 export async function recurring(scheduleId: string, reportedUntil = 1): Promise<string[]> {
-  return hearingSignals((signals) => run(scheduleId, reportedUntil, signals));
+  return withSignals((signals) => run(scheduleId, reportedUntil, signals));
 }
 
 async function run(scheduleId: string, reportedUntil: number, signals: Signals): Promise<string[]> {
@@ -103,13 +103,13 @@ async function run(scheduleId: string, reportedUntil: number, signals: Signals):
         break;
       case 'wait': {
         const inMs = step.until - state.facts.now + state.delayMs;
-        const heard = await signals.sleep(Math.min(inMs, MAX_SLEEP_MS), state.waitingFor, done);
+        const received = await signals.sleep(Math.min(inMs, MAX_SLEEP_MS), state.waitingFor, done);
         done = [];
-        if (heard.has(CANCELLATION)) state = await take(cancelSchedule, CANCEL);
-        // Only here, where no request to cancel is left unheard: the next run would not know of it.
+        if (received.has(CANCELLATION)) state = await take(cancelSchedule, CANCEL);
+        // Only here, where no request to cancel is left unread: the next run would not know of it.
         else if (ran >= ACTIVITIES_PER_RUN) return goOnInNextRun(scheduleId, sequence);
-        else if (heard.has('bankAnswered')) state = await take(settleBilling, SETTLE);
-        else if (isOver(heard, inMs) && isDue(state, step.until)) state = at(state, step.until);
+        else if (received.has('bankAnswered')) state = await take(settleBilling, SETTLE);
+        else if (isOver(received, inMs) && isDue(state, step.until)) state = at(state, step.until);
         else state = await take(readSchedule, READ);
         break;
       }
@@ -127,8 +127,8 @@ async function goOnInNextRun(scheduleId: string, sequence: number): Promise<neve
 }
 
 /** The moment that was slept for has come: by the timer, or by a test clock that says so. */
-function isOver(heard: Heard, inMs: number): boolean {
-  return heard.size === 0 ? inMs <= MAX_SLEEP_MS : heard.size === 1 && heard.has('fellDue');
+function isOver(received: ReceivedSignals, inMs: number): boolean {
+  return received.size === 0 ? inMs <= MAX_SLEEP_MS : received.size === 1 && received.has('fellDue');
 }
 
 /**

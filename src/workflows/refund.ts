@@ -29,8 +29,11 @@ export async function refund(refundId: string): Promise<string[]> {
         await deliver([did], ['refund.response'], DELIVER);
         return status;
       }
-      const heard = await sleep(next, `${did} ${reminders === 0 ? 'First' : 'Next'} reminder at ${next.at}.`);
-      if (heard.size > 0 && !heard.has('foundOverdue')) continue;
+      const received = await sleep(
+        next,
+        `${did} ${reminders === 0 ? 'First' : 'Next'} reminder at ${next.at}.`,
+      );
+      if (received.size > 0 && !received.has('foundOverdue')) continue;
       const reminded = await remindBank.executeWithOptions(step(REMIND), [refundId]);
       // Also where nothing was due: a worker may have died between the note and the sending.
       await ask(['refund.request', 'refund.response'], after([reminded.did], SEND_REMINDER));

@@ -25,11 +25,11 @@ const CALLS_PER_RUN = 300;
 /**
  * One advance of a test clock: from moment to moment at which something is due, to its target.
  *
- * @param ownerId whose clock it is; where it goes, and how far it has come, is in the database
+ * @param billerId whose clock it is; where it goes, and how far it has come, is in the database
  */
-export async function sandboxClock(ownerId: string): Promise<void> {
+export async function sandboxClock(billerId: string): Promise<void> {
   for (let calls = 0; calls < CALLS_PER_RUN; calls++) {
-    const { now, target } = await moveClock(ownerId);
+    const { now, target } = await moveClock(billerId);
     if (target === null) {
       setCurrentDetails(`The clock has arrived at ${now}.`);
       upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.status, value: 'ready' }]);
@@ -37,5 +37,5 @@ export async function sandboxClock(ownerId: string): Promise<void> {
     }
     setCurrentDetails(`The clock is at ${now}, on its way to ${target}.`);
   }
-  await continueAsNew<typeof sandboxClock>(ownerId);
+  await continueAsNew<typeof sandboxClock>(billerId);
 }

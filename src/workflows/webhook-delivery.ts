@@ -11,7 +11,7 @@ import { spanInWords } from '../domain/words/span';
 import type { AttemptResult, WebhookActivities } from '../activities/webhook';
 import type { DeliveryProgress } from '../domain/workflow/messages';
 import { SEARCH_ATTRIBUTE } from '../temporal/search-attribute-keys';
-import { hearingSignals, type Signals } from './signals';
+import { withSignals, type Signals } from './signals';
 
 const { attemptDelivery } = proxyActivities<WebhookActivities>({
   // The longest time-out that can be set for a receiver is 60 s; the rest is for the database.
@@ -42,7 +42,7 @@ export async function webhookDelivery(
   deliveryId: string,
   progress?: DeliveryProgress,
 ): Promise<'delivered' | 'failed'> {
-  return hearingSignals((signals) => run(signals, deliveryId, progress), REFUSAL);
+  return withSignals((signals) => run(signals, deliveryId, progress), REFUSAL);
 }
 
 async function run(
@@ -60,8 +60,8 @@ async function run(
       setCurrentDetails(
         `${webhookType} is not delivered yet: ${why}. ${attempts} of ${maxAttempts} attempts made; ${then}.`,
       );
-      const heard = await signals.sleep(retryInMs, `${why}; ${then}, in ${spanInWords(retryInMs)}.`);
-      signalled = heard.size > 0;
+      const received = await signals.sleep(retryInMs, `${why}; ${then}, in ${spanInWords(retryInMs)}.`);
+      signalled = received.size > 0;
       if (workflowInfo().continueAsNewSuggested && allHandlersFinished()) {
         await continueAsNew<typeof webhookDelivery>(deliveryId, { ...next, retryInMs: 0 });
       }
@@ -74,7 +74,7 @@ async function run(
     );
     if (result.status === 'pending') {
       next = result;
-    } else if (signals.heardAny()) {
+    } else if (signals.receivedAny()) {
       // A redelivery was requested during the attempt. The database knows whether the attempt
       // answered it.
       next = undefined;

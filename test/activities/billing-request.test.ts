@@ -1,4 +1,4 @@
-import type { AnswerPatience } from '../../src/activities/answer-patience';
+import type { AnswerTimeout } from '../../src/activities/answer-timeout';
 import { createBillingRequestActivities } from '../../src/activities/billing-request';
 import { endedOf, type AwaitedCharge } from '../../src/database/billing-request/read-billing-request';
 import { databaseOfFile } from '../support/database';
@@ -10,7 +10,7 @@ const { db } = databaseOfFile();
 
 /** @param whileWaiting what happens while the activity waits */
 function activities(whileWaiting: (charges: { id: string }[]) => Promise<void> = async () => undefined) {
-  const patience: AnswerPatience<AwaitedCharge> = {
+  const answerTimeout: AnswerTimeout<AwaitedCharge> = {
     async waitForAnswers(charges) {
       await whileWaiting(charges);
       return endedOf(
@@ -20,7 +20,7 @@ function activities(whileWaiting: (charges: { id: string }[]) => Promise<void> =
     },
     stop: () => undefined,
   };
-  return createBillingRequestActivities(db, patience);
+  return createBillingRequestActivities(db, answerTimeout);
 }
 
 async function charge(standing: Standing, workflowId: string, by: 'agreement' | 'lookupID'): Promise<string> {

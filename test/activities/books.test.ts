@@ -1,7 +1,7 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createBooksActivities } from '../../src/activities/books';
 import { readLastResult } from '../../src/database/verify/nightly-result';
-import { asOwner, databaseOfFile } from '../support/database';
+import { asSchemaLogin, databaseOfFile } from '../support/database';
 import { answerBill, bill, charge } from '../support/settled';
 import { standingApproval, type Standing } from '../support/standing';
 
@@ -24,7 +24,7 @@ function verifyBooks(wholeMax = 1_000): Promise<string> {
   return new MockActivityEnvironment().run(() => activities.verifyBooks());
 }
 
-const tamper = (sql: string) => asOwner(database.url, `SET session_replication_role = replica; ${sql}`);
+const tamper = (sql: string) => asSchemaLogin(database.url, `SET session_replication_role = replica; ${sql}`);
 
 /** A declined charge that a hand has made successful: two differences. */
 async function forge(): Promise<string> {

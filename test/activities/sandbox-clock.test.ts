@@ -87,7 +87,7 @@ function engine() {
 
 async function position(activities: SandboxClockActivities): Promise<ClockPosition> {
   const reached: unknown = await new MockActivityEnvironment().run(
-    (ownerId: string) => activities.moveClock(ownerId),
+    (billerId: string) => activities.moveClock(billerId),
     owner,
   );
   return reached as ClockPosition;
@@ -122,7 +122,7 @@ describe('an advance', () => {
       beats += 1;
       if (beats === 2) answered = answerCharges(db, standing);
     });
-    await environment.run((ownerId: string) => activities.moveClock(ownerId), owner);
+    await environment.run((billerId: string) => activities.moveClock(billerId), owner);
     await answered;
     await idle();
     const charged = await db.rows`SELECT n, status FROM billings WHERE schedule_id = ${id}`;
@@ -151,7 +151,7 @@ describe('an advance', () => {
         UPDATE webhook_deliveries SET attempts = 1
         WHERE entity_id = ${owner} AND (id <> ${id} OR ${told === most})`;
     }
-    await environment.run((ownerId: string) => activities.moveClock(ownerId), owner);
+    await environment.run((billerId: string) => activities.moveClock(billerId), owner);
     await telling;
     expect(told).toBeLessThan(most);
     expect(await readClock(db, owner)).toMatchObject({ target: null });

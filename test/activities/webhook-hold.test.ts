@@ -15,7 +15,7 @@ import {
 } from '../../src/database/webhook/change-endpoint';
 import { serviceSignature, standardWebhookSignature } from '../../src/domain/webhook/webhook-signature';
 import { WEBHOOK_TYPES } from '../../src/domain/webhook/webhook';
-import { asOwner, databaseOfFile } from '../support/database';
+import { asSchemaLogin, databaseOfFile } from '../support/database';
 import { OPERATOR } from '../support/operator';
 import { billIsAmongTheNext } from '../support/outbox';
 import { webhookSender, type Received } from '../support/webhook-sender';
@@ -268,7 +268,7 @@ describe('the old endpoint', () => {
       'waits until the owner’s secret has ended by itself',
       async (entityId) => {
         await rotate(entityId);
-        await asOwner(
+        await asSchemaLogin(
           database.url,
           `UPDATE webhook_endpoints SET previous_secret_until = clock_timestamp() - interval '1 hour'
            WHERE entity_id = '${entityId}'`,

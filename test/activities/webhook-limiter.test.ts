@@ -12,7 +12,7 @@ const shop = (n: number) => ({
 const promptShop = (n: number) => ({ ...shop(n), prompt: true });
 const merchantAt = (url: string, n: number) => ({ url, entityId: `mch_${n}`, ownerId: `mch_${n}` });
 
-describe('the places of a receiver', () => {
+describe('the slots of a receiver', () => {
   it('are few for retries and free again after each of them', () => {
     const limiter = createWebhookLimiter(() => 0);
     const taken = Array.from({ length: 8 }, () => limiter.enter('retry', DEAD));
@@ -44,7 +44,7 @@ describe('the places of a receiver', () => {
   });
 });
 
-describe('the places of an owner', () => {
+describe('the slots of an owner', () => {
   it.each([
     ['retry', WEBHOOKS.maxConcurrentActivityTaskExecutions],
     ['first', SCHEDULES.maxConcurrentLocalActivityExecutions + BILLING.maxConcurrentLocalActivityExecutions],
@@ -96,10 +96,10 @@ function play(limiter: ReturnType<typeof createWebhookLimiter>, clock: { now: nu
     turns.set(turn, [...(turns.get(turn) ?? []), act]);
   };
   const send = (to: Parameters<typeof limiter.enter>[1], tookMs: number, done: () => void = () => {}) => {
-    const place = limiter.enter('retry', to);
-    if (!place) return at(clock.now + limiter.comeBackInMs(to, 10_000), () => send(to, tookMs, done));
+    const slot = limiter.enter('retry', to);
+    if (!slot) return at(clock.now + limiter.comeBackInMs(to, 10_000), () => send(to, tookMs, done));
     done();
-    at(clock.now + tookMs, () => place.leave());
+    at(clock.now + tookMs, () => slot.leave());
   };
   return {
     at,
@@ -113,21 +113,21 @@ function play(limiter: ReturnType<typeof createWebhookLimiter>, clock: { now: nu
   };
 }
 
-describe('whoever finds no place', () => {
-  it('comes back later the more were sent away before, at the pace of the places', () => {
+describe('whoever finds no slot', () => {
+  it('comes back later the more were sent away before, at the pace of the slots', () => {
     let now = 1_000_000;
     const limiter = createWebhookLimiter(() => now);
     for (let i = 0; i < 8; i++) limiter.enter('retry', DEAD);
-    // 8 places, 10 s each: one is free every 1.25 s.
+    // 8 slots, 10 s each: one is free every 1.25 s.
     expect([1, 2, 3].map(() => limiter.comeBackInMs(DEAD, 10_000))).toEqual([1_250, 2_500, 3_750]);
     now += 3_750;
     expect(limiter.comeBackInMs(DEAD, 10_000)).toBe(1_250);
   });
 
-  it('of an owner whose places are all taken comes back at the pace of those', () => {
+  it('of an owner whose slots are all taken comes back at the pace of those', () => {
     const limiter = createWebhookLimiter(() => 0);
     for (let i = 0; i < 20; i++) limiter.enter('retry', shop(i));
-    // 20 places, 100 s each: one is free every 5 s, whichever merchant's it was.
+    // 20 slots, 100 s each: one is free every 5 s, whichever merchant's it was.
     expect([30, 31, 32].map((n) => limiter.comeBackInMs(shop(n), 100_000))).toEqual([5_000, 10_000, 15_000]);
   });
 
@@ -159,7 +159,7 @@ describe('whoever finds no place', () => {
     }
   });
 
-  it('lengthens nobody else’s line by more than one place, however much it has', () => {
+  it('lengthens nobody else’s line by more than one slot, however much it has', () => {
     const limiter = createWebhookLimiter(() => 0);
     for (let i = 0; i < 20; i++) limiter.enter('retry', shop(i));
     for (let i = 0; i < 2_000; i++) {
@@ -168,7 +168,7 @@ describe('whoever finds no place', () => {
     expect(limiter.comeBackInMs(shop(31), 100_000)).toBe(10_000);
   });
 
-  it('is not kept waiting by another owner that has no place left, and names its origin', () => {
+  it('is not kept waiting by another owner that has no slot left, and names its origin', () => {
     const limiter = createWebhookLimiter(() => 0);
     for (let i = 0; i < 60; i++) limiter.enter('retry', { ...shop(i), url: DEAD.url });
     for (let i = 0; i < 200; i++) limiter.comeBackInMs({ ...shop(i), url: DEAD.url }, 10_000);
@@ -202,12 +202,12 @@ describe('whoever finds no place', () => {
   it.each([
     [25, 'an origin', 'owners name it', (i: number) => merchantAt(DEAD.url, i)],
     [20, 'an owner', 'merchants it has', shop],
-  ])('is one of no more than the %i places of %s, however many %s', (places, _, __, nth) => {
+  ])('is one of no more than the %i slots of %s, however many %s', (slots, _, __, nth) => {
     const limiter = createWebhookLimiter(() => 0);
-    for (let i = 0; i < places; i++) limiter.enter('retry', nth(i));
+    for (let i = 0; i < slots; i++) limiter.enter('retry', nth(i));
     const waits = Array.from({ length: 3_000 }, (___, i) => limiter.comeBackInMs(nth(i % 200), 10_000));
-    // Each place of 10 s is free three times in half a minute.
-    expect(waits.filter((wait) => wait <= 30_000).length).toBeLessThanOrEqual(3 * places + 1);
+    // Each slot of 10 s is free three times in half a minute.
+    expect(waits.filter((wait) => wait <= 30_000).length).toBeLessThanOrEqual(3 * slots + 1);
   });
 
   it('waits a second at least and ten minutes at most', () => {

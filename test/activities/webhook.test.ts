@@ -8,7 +8,7 @@ import { claimUnattempted } from '../../src/database/webhook/attempt-delivery';
 import { redeliver } from '../../src/database/webhook/list-deliveries';
 import type { DeliveryProgress } from '../../src/domain/workflow/messages';
 import { WEBHOOK_TYPES } from '../../src/domain/webhook/webhook';
-import { asOwner, databaseOfFile } from '../support/database';
+import { asSchemaLogin, databaseOfFile } from '../support/database';
 import { OPERATOR } from '../support/operator';
 import { broken, taken, webhookSender, type Received } from '../support/webhook-sender';
 import { raw } from '../../src/database/pool/statement';
@@ -218,7 +218,7 @@ describe('first attempts', () => {
     const [id = ''] = await sender.announceTo([bank.entityId, other.entityId], 'billing-batch/h');
     const place = `webhook_endpoints.secret:${bank.entityId}` as const;
     const encrypted = encrypt(readKeyring(makeKeyring()), bank.webhookSecret, place).toString('hex');
-    await asOwner(
+    await asSchemaLogin(
       database.url,
       `UPDATE webhook_endpoints SET secret_encrypted = '\\x${encrypted}' WHERE entity_id = '${bank.entityId}'`,
     );

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import { enter, serveApi, type ServedApi } from '../support/api';
 import { createCli } from '../support/cli';
-import { asOwner, databaseOfFile } from '../support/database';
+import { asSchemaLogin, databaseOfFile } from '../support/database';
 import { keys } from '../support/keyring';
 
 const ACTOR = `operator:${userInfo().username}`;
@@ -170,14 +170,14 @@ describe('the audit record', () => {
       `DELETE FROM audit_events`,
       `TRUNCATE audit_events`,
     ]) {
-      await expect(asOwner(test.url, statement)).rejects.toMatchObject({ code: '23001' });
+      await expect(asSchemaLogin(test.url, statement)).rejects.toMatchObject({ code: '23001' });
       await expect(test.db.query(statement)).rejects.toMatchObject({ code: '42501' });
     }
   });
 
   it('is written with the act or not at all', async () => {
     const merchant = await enter(api, 'merchant');
-    await asOwner(
+    await asSchemaLogin(
       test.url,
       `ALTER TABLE audit_events ADD CONSTRAINT full_for_now CHECK (actor <> '${merchant.entityId}') NOT VALID`,
     );

@@ -3,7 +3,7 @@ import { claimRing } from '../../src/database/key-rotation/claim-keyring';
 import { readLastResult } from '../../src/database/verify/nightly-result';
 import { chainBooks } from '../support/books';
 import { createCli } from '../support/cli';
-import { asOwner, databaseOfFile } from '../support/database';
+import { asSchemaLogin, databaseOfFile } from '../support/database';
 import { settleOfEachKind } from '../support/settled';
 import { standingApproval } from '../support/standing';
 import { engineFacts, keys } from '../support/keyring';
@@ -36,7 +36,7 @@ describe('assent books verify', () => {
       ) as string,
     });
 
-    await asOwner(
+    await asSchemaLogin(
       test.url,
       `SET session_replication_role = replica;
        UPDATE billing_requests SET bank_transaction_id = 'other' WHERE id = '${chargeId}'`,
@@ -51,7 +51,7 @@ describe('assent books verify', () => {
     });
     expect((await cli.run('books', 'verify')).out).toContain(`The first: charges: ${chargeId}: ${what}.`);
     expect(await readLastResult(test.db)).toMatchObject({ differences: 1, found: [{ id: chargeId }] });
-    await asOwner(
+    await asSchemaLogin(
       test.url,
       `SET session_replication_role = replica;
        UPDATE billing_requests SET bank_transaction_id = 'tx-${chargeId}' WHERE id = '${chargeId}'`,

@@ -131,7 +131,7 @@ async function foundIn(fault: Fault): Promise<string[]> {
     listen: { host: '127.0.0.1', port },
     customer: {},
     allowPrivate: true,
-    patienceMs: 8_000,
+    answerTimeoutMs: 8_000,
     progress: () => undefined,
   });
   return verdicts.filter(({ passed }) => !passed).map(({ name }) => name);

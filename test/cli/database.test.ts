@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { migrateUp } from '../../src/database/migrate';
 import { createCli } from '../support/cli';
-import { asOwner, databaseOfFile } from '../support/database';
+import { asSchemaLogin, databaseOfFile } from '../support/database';
 import { PRODUCTION } from '../support/production-database';
 import { charge } from '../support/settled';
 import { standingApproval } from '../support/standing';
@@ -41,19 +41,19 @@ it('"database logins" makes logins that serve a production, that no other databa
       const { out } = await cli.run('database', 'logins');
       expect(out).not.toContain('secret');
       // CREATE DATABASE goes alone.
-      for (const line of out.trim().split('\n')) await asOwner(superuserUrl, line);
+      for (const line of out.trim().split('\n')) await asSchemaLogin(superuserUrl, line);
       await migrateUp(ownerUrl, 'production', 'Africa/Lagos');
       expect(await cli.json('entity', 'list')).toEqual({ entities: [] });
     }
     const [one = '', other = ''] = names;
     for (const login of ['login', 'owner'] as const)
-      await expect(asOwner(at(one, other, login), 'SELECT FROM entities')).rejects.toThrow(
+      await expect(asSchemaLogin(at(one, other, login), 'SELECT FROM entities')).rejects.toThrow(
         /permission denied for database/,
       );
   } finally {
     for (const name of names) {
-      await asOwner(superuserUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
-      await asOwner(superuserUrl, `DROP ROLE IF EXISTS ${name}_owner, ${name}_login`);
+      await asSchemaLogin(superuserUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+      await asSchemaLogin(superuserUrl, `DROP ROLE IF EXISTS ${name}_owner, ${name}_login`);
     }
   }
 });

@@ -4,7 +4,7 @@ import { makeKeyring } from '../../src/database/keyring/keyring';
 import { missingAttributes, registration } from '../../src/temporal/register-search-attributes';
 import { SEARCH_ATTRIBUTE } from '../../src/temporal/search-attribute-keys';
 import { runAssent } from '../support/cli';
-import { asOwner, createTestDatabase } from '../support/database';
+import { asSchemaLogin, createTestDatabase } from '../support/database';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { freePort } from '../support/free-port';
 import { postingsOf } from '../support/ledger';
@@ -76,7 +76,7 @@ describe('assent doctor', () => {
   it('finds a zone that Postgres reads otherwise than Node', async () => {
     // A database of its own: a process of the engine ends where the zone is not the given one.
     const own = await createTestDatabase();
-    await asOwner(own.url, `UPDATE deployment SET time_zone = 'CET'`);
+    await asSchemaLogin(own.url, `UPDATE deployment SET time_zone = 'CET'`);
     const { found } = await doctor({ DATABASE_URL: own.url, NETWORK_TIMEZONE: 'CET' });
     await own.drop();
     expect(found.get('calendar')).toMatch(
@@ -145,20 +145,20 @@ describe('assent doctor', () => {
 
   it('names a worker of another version, a table whose triggers were left disabled, and what enables them', async () => {
     const { url } = engine.database;
-    await asOwner(
+    await asSchemaLogin(
       url,
       `ALTER TABLE events DISABLE TRIGGER USER;
        INSERT INTO worker_heartbeats (worker_id, version, temporal_at, workflow_tasks, activities)
        VALUES ('left', '0.0.1', clock_timestamp(), 0, 0)`,
     );
     const { code, found } = await doctor();
-    await asOwner(url, `DELETE FROM worker_heartbeats WHERE worker_id = 'left'`);
+    await asSchemaLogin(url, `DELETE FROM worker_heartbeats WHERE worker_id = 'left'`);
     expect(found.get('workers')).toMatch(
       /^warning: 2 workers, some of version 0\.0\.1 beside this .*: end the deploy$/,
     );
     const [, enable = ''] =
       /^wrong: some are disabled.* run (ALTER TABLE events .*)$/.exec(found.get('triggers') ?? '') ?? [];
-    await asOwner(url, enable);
+    await asSchemaLogin(url, enable);
     expect(code).toBe(1);
     expect((await doctor()).found.get('triggers')).toBe('ok: all are enabled');
   });
@@ -186,24 +186,24 @@ describe('assent doctor', () => {
       INSERT INTO outbox (kind, workflow_id, signal, rank, not_before)
       VALUES ('signal', 'recurring/sch_stuck', 'termsChanged', ${rank},
         clock_timestamp() + interval '50 seconds')`;
-    await asOwner(
+    await asSchemaLogin(
       url,
       `UPDATE outbox SET created_at = created_at - interval '${age}' WHERE workflow_id = 'recurring/sch_stuck'`,
     );
     const examined = await doctor();
-    await asOwner(url, `DELETE FROM outbox WHERE workflow_id = 'recurring/sch_stuck'`);
+    await asSchemaLogin(url, `DELETE FROM outbox WHERE workflow_id = 'recurring/sch_stuck'`);
     expect(examined.found.get('outbox')?.startsWith(says)).toBe(true);
     expect(examined.code).toBe(code);
   });
 
   it('has the schema migrated before it judges what is in it', async () => {
-    await asOwner(
+    await asSchemaLogin(
       engine.database.url,
       `CREATE TABLE kept AS SELECT max(name) AS name FROM knex_migrations;
        UPDATE knex_migrations SET name = '9999_later' WHERE name = (SELECT name FROM kept)`,
     );
     const { code, found } = await doctor();
-    await asOwner(
+    await asSchemaLogin(
       engine.database.url,
       `UPDATE knex_migrations SET name = (SELECT name FROM kept) WHERE name = '9999_later'; DROP TABLE kept`,
     );
@@ -221,12 +221,12 @@ describe('assent doctor', () => {
   });
 
   it('finds a namespace that is not the one of this database', async () => {
-    await asOwner(
+    await asSchemaLogin(
       engine.database.url,
       `UPDATE temporal_state SET namespace_id = namespace_id || '-of-another'`,
     );
     const { found } = await doctor();
-    await asOwner(
+    await asSchemaLogin(
       engine.database.url,
       `UPDATE temporal_state SET namespace_id = replace(namespace_id, '-of-another', '')`,
     );
@@ -257,13 +257,13 @@ describe('assent doctor, in production', () => {
       /^wrong: DATABASE_URL: the login "production_\w+" owns the schema, or is a member of the role that does/,
     );
     for (const right of [`TEMPORARY ON DATABASE ${name}`, 'CREATE ON SCHEMA public']) {
-      await asOwner(production.superuserUrl, `GRANT ${right} TO PUBLIC`);
+      await asSchemaLogin(production.superuserUrl, `GRANT ${right} TO PUBLIC`);
       const creates = await said();
       expect(creates).toMatch(
         /^wrong: DATABASE_URL: the login "production_\w+" may create tables or functions/,
       );
       const [revoke] = /(?<=run ).*(?= as a superuser)/.exec(creates) ?? [''];
-      await asOwner(production.ownerUrl, revoke);
+      await asSchemaLogin(production.ownerUrl, revoke);
       expect(await said()).toMatch(/^ok: /);
     }
   });
@@ -276,7 +276,7 @@ describe('assent reconcile', () => {
     const standing = await standingApproval(db);
     const { id } = await bill(db, standing);
     await answerBill(db, standing, id, null);
-    await asOwner(
+    await asSchemaLogin(
       engine.database.url,
       `SET session_replication_role = replica;
        UPDATE billing_requests SET status = 'successful', decline_reason = NULL, bank_transaction_id = 'forged' WHERE id = '${id}'`,

@@ -4,7 +4,7 @@ import { schemaMigrated } from '../../src/cli/migrate';
 import { makeKeyring } from '../../src/database/keyring/keyring';
 import { migrateUp } from '../../src/database/migrate';
 import { createCli } from '../support/cli';
-import { asOwner, databaseOfFile, emptySchema } from '../support/database';
+import { asSchemaLogin, databaseOfFile, emptySchema } from '../support/database';
 import { servers } from '../support/servers';
 
 const test = databaseOfFile();
@@ -51,7 +51,7 @@ it('keeps a process from a database that nobody has migrated, and lets it go on 
 });
 
 it('keeps a new version from the schema of the one before it, whose columns it would miss', async () => {
-  await asOwner(
+  await asSchemaLogin(
     test.url,
     `CREATE TABLE kept AS SELECT * FROM knex_migrations WHERE name = (SELECT max(name) FROM knex_migrations);
      DELETE FROM knex_migrations WHERE name IN (SELECT name FROM kept)`,
@@ -59,18 +59,18 @@ it('keeps a new version from the schema of the one before it, whose columns it w
   await expect(schemaMigrated(test.url, 0)).rejects.toThrow(
     /: it lacks 1 migration, \d{4}_\w+ first: run "assent migrate"$/,
   );
-  await asOwner(test.url, 'INSERT INTO knex_migrations SELECT * FROM kept; DROP TABLE kept');
+  await asSchemaLogin(test.url, 'INSERT INTO knex_migrations SELECT * FROM kept; DROP TABLE kept');
   await schemaMigrated(test.url, 0);
 });
 
 it('lets an older version onto a newer schema, so that a version can be rolled back', async () => {
   const later = `'9999_of_a_later_version'`;
-  await asOwner(
+  await asSchemaLogin(
     test.url,
     `INSERT INTO knex_migrations (name, batch, migration_time) VALUES (${later}, 99, now())`,
   );
   await expect(schemaMigrated(test.url, 0)).resolves.toBeUndefined();
-  await asOwner(test.url, `DELETE FROM knex_migrations WHERE name = ${later}`);
+  await asSchemaLogin(test.url, `DELETE FROM knex_migrations WHERE name = ${later}`);
 });
 
 it('does not wait for a login to be let in that never will be', async () => {

@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { digestOf } from '../../src/files/statement-file';
 import { readDigest, readFinality } from '../../src/database/ledger/read-statement';
 import { createCli } from '../support/cli';
-import { asOwner, databaseOfFile } from '../support/database';
+import { asSchemaLogin, databaseOfFile } from '../support/database';
 import { eventually } from '../support/engine';
 import { postThen } from '../support/ledger';
 import { charge } from '../support/settled';
@@ -13,7 +13,7 @@ const test = databaseOfFile();
 const cli = createCli(test, keys);
 
 /** As if more had moved than is hashed while somebody waits. */
-const makeLong = () => asOwner(test.url, 'UPDATE ledger_balance_changes SET count = 10001');
+const makeLong = () => asSchemaLogin(test.url, 'UPDATE ledger_balance_changes SET count = 10001');
 const said = (message: string) => ({ code: 1, out: '', err: expect.stringContaining(message) as string });
 
 /** The SHA-256 that is kept of a party's statement, and that of the statement as it is now. */
@@ -59,7 +59,7 @@ it('closes a month that is over, keeps its long statements, and keeps them once 
   const chargedThen = async () => {
     const { id } = await charge(test.db, standing);
     const then = '2026-01-15T12:00:00Z';
-    await asOwner(
+    await asSchemaLogin(
       test.url,
       `SET session_replication_role = replica;
        UPDATE billing_requests SET closed_at = '${then}', created_at = '${then}' WHERE id = '${id}';

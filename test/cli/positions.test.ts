@@ -1,7 +1,7 @@
 import { addDays, calendarDay } from '../../src/domain/calendar';
 import { readNetworkPositions, readPositions } from '../../src/database/ledger/read-positions';
 import { createCli } from '../support/cli';
-import { asOwner, databaseOfFile } from '../support/database';
+import { asSchemaLogin, databaseOfFile } from '../support/database';
 import { postThen } from '../support/ledger';
 import { letMidnightPass } from '../support/midnight';
 import { payAnother, settleOfEachKind } from '../support/settled';
@@ -18,7 +18,7 @@ beforeAll(async () => {
   standing = await standingApproval(test.db);
 });
 
-interface Told {
+interface Output {
   date: string;
   timezone: string;
   final: boolean;
@@ -36,7 +36,8 @@ interface Told {
 }
 
 const of = (date: string, ...options: string[]) => cli.run('positions', '--date', date, ...options);
-const told = (date: string, ...options: string[]) => cli.json<Told>('positions', '--date', date, ...options);
+const told = (date: string, ...options: string[]) =>
+  cli.json<Output>('positions', '--date', date, ...options);
 const kobo = (naira: number) => Math.round(naira * 100);
 
 describe('assent positions', () => {
@@ -101,7 +102,7 @@ describe('assent positions', () => {
     await postThen(test.db, '2026-01-31', standing);
     await postThen(test.db, '2026-01-31', standing, 'JPY');
     const { merchantId, bankId } = standing;
-    await asOwner(test.url, `UPDATE entities SET name = 'Ada’s Shoes' WHERE id = '${merchantId}'`);
+    await asSchemaLogin(test.url, `UPDATE entities SET name = 'Ada’s Shoes' WHERE id = '${merchantId}'`);
 
     const { code, out, err } = await of('2026-01-31');
     expect({ code, err }).toEqual({ code: 0, err: '' });
@@ -185,7 +186,7 @@ describe('assent positions', () => {
     const day = '2026-04-01';
     await postThen(test.db, day, standing);
     await postThen(test.db, day, standing, 'JPY');
-    await asOwner(
+    await asSchemaLogin(
       test.url,
       `SET session_replication_role = replica;
        DELETE FROM ledger_postings WHERE currency = 'JPY' AND direction = 'credit'
@@ -204,7 +205,7 @@ describe('assent positions', () => {
     );
     const asJson = await of(day, '--json');
     expect(asJson).toMatchObject({ code: 1, err });
-    const { ok, totals, positions } = JSON.parse(asJson.out) as Told;
+    const { ok, totals, positions } = JSON.parse(asJson.out) as Output;
     expect(ok).toBe(false);
     expect(totals.map(({ currency, net }) => [currency, net])).toEqual([
       ['JPY', -1],
@@ -248,7 +249,7 @@ describe('the positions of all parties', () => {
     const read: number[] = [];
     const positions = await readNetworkPositions(test.db, day, {
       atMost: 4,
-      beat: (entries) => read.push(entries),
+      heartbeat: (entries) => read.push(entries),
       entriesAtOnce: 1,
     });
     expect(read).toEqual([1, 2, 3]);
@@ -272,7 +273,7 @@ describe('the positions of all parties', () => {
     const { positions } = await readNetworkPositions(
       test.db,
       { ...day, date },
-      { atMost: 4, beat: () => (posted ??= postThen(test.db, date, standing)), entriesAtOnce: 1 },
+      { atMost: 4, heartbeat: () => (posted ??= postThen(test.db, date, standing)), entriesAtOnce: 1 },
     );
     await posted;
     expect(positions?.map(({ owedToIt }) => owedToIt)).toEqual([0n, 2n]);

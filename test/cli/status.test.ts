@@ -1,5 +1,5 @@
 import { createCli } from '../support/cli';
-import { asOwner, databaseOfFile } from '../support/database';
+import { asSchemaLogin, databaseOfFile } from '../support/database';
 import { answerBill, charge } from '../support/settled';
 import { standingApproval } from '../support/standing';
 import { keys } from '../support/keyring';
@@ -7,7 +7,7 @@ import { keys } from '../support/keyring';
 const test = databaseOfFile();
 // No Temporal is there, which is told, and keeps nothing else from being told.
 const cli = createCli(test, keys, { TEMPORAL_ADDRESS: '127.0.0.1:1' });
-const told = async <Told>() => JSON.parse((await cli.run('status', '--json')).out) as Told;
+const told = async <Output>() => JSON.parse((await cli.run('status', '--json')).out) as Output;
 
 it('tells what has waited for Temporal, of calls before the rest, and exits with 1 where not ready', async () => {
   await test.db.rows`
@@ -16,7 +16,7 @@ it('tells what has waited for Temporal, of calls before the rest, and exits with
   await test.db.rows`
     INSERT INTO outbox (kind, workflow_id, start)
     VALUES ('start', 'billing-request/brq_1', '{"type": "billingRequest"}')`;
-  await asOwner(test.url, `UPDATE outbox SET created_at = created_at - interval '2 minutes'`);
+  await asSchemaLogin(test.url, `UPDATE outbox SET created_at = created_at - interval '2 minutes'`);
   const { code, out } = await cli.run('status');
   expect([code, out]).toEqual([1, expect.stringMatching(/^Service +temporal: does not answer/m)]);
   expect(out).toMatch(
@@ -30,7 +30,7 @@ it('counts exceptions by kind, hides no kind behind more of another, and says wh
   await answerBill(test.db, standing, chargeId, null);
   const found = await test.db.row<{ id: string }>`SELECT id FROM reconciliation_exceptions`;
   await cli.json('exceptions', 'take', found?.id ?? '');
-  await asOwner(
+  await asSchemaLogin(
     test.url,
     `UPDATE reconciliation_exceptions SET recorded_at = clock_timestamp() - interval '75 hours';
      INSERT INTO reconciliation_exceptions (id, kind, bank_id, amount, currency, direction, bank_transaction_id,

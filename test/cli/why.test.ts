@@ -7,7 +7,7 @@ import { idAs } from '../../src/domain/identifier/ids';
 import { send, serveApi, tokenOf, type ServedApi } from '../support/api';
 import { openBookingCase } from '../support/bank-file';
 import { createCli } from '../support/cli';
-import { asOwner, databaseOfFile } from '../support/database';
+import { asSchemaLogin, databaseOfFile } from '../support/database';
 import { runSchedule } from '../support/schedule';
 import { answerBill, bill, charge, grantingCharge, refund, exceptionOf } from '../support/settled';
 import {
@@ -46,21 +46,22 @@ interface Line {
   text: string;
   [more: string]: unknown;
 }
-interface Told {
+interface Output {
   about: { id: string; kind: string; status: string | null; amount: number | null }[];
   lines: Line[];
   cut: boolean;
 }
 
-const why = (id: string) => cli.json<Told>('why', id);
+const why = (id: string) => cli.json<Output>('why', id);
 
 /** The steps in short: what each is, and what it says first. */
-const steps = ({ lines }: Told) =>
+const steps = ({ lines }: Output) =>
   lines.map(({ what, type, webhookType, kind, action }) =>
     [what, type ?? webhookType ?? kind ?? action].filter(Boolean).join(' '),
   );
 
-const expectSteps = (told: Told, some: string[]) => expect(steps(told)).toEqual(expect.arrayContaining(some));
+const expectSteps = (told: Output, some: string[]) =>
+  expect(steps(told)).toEqual(expect.arrayContaining(some));
 
 /** An operator resolves an exception. The reason names a person, and stays in the audit record. */
 const resolve = (exceptionId: string, ...more: string[]) =>
@@ -395,7 +396,7 @@ test('what nothing has ends with 1, and says what is accepted', async () => {
 it('finds a webhook that is forgotten by its event, as by its own id', async () => {
   const { reference } = await charge(db, standing);
   await refund(db, standing, reference, 0.4, 'completed');
-  await asOwner(
+  await asSchemaLogin(
     database.url,
     `UPDATE webhook_deliveries SET status = 'delivered', finished_at = now() WHERE entity_id = '${standing.bankId}'`,
   );

@@ -8,17 +8,17 @@ import { FAILURE_CODES, FAILURES } from '../../src/domain/failures';
 import { REAL, type Surroundings } from '../../packages/client/src/attempts';
 
 /** A network that answers by script. */
-interface Heard {
+interface ReceivedRequest {
   method: string;
   url: string;
   headers: IncomingMessage['headers'];
   body: string;
 }
-type Reply = (heard: Heard, response: ServerResponse) => void;
+type Reply = (heard: ReceivedRequest, response: ServerResponse) => void;
 
 const SECRET = 'cs_the-secret-of-this-client';
 let server: Server;
-let heard: Heard[];
+let heard: ReceivedRequest[];
 let tokensMade: number;
 let replies: Reply[];
 let tokenReply: Reply;

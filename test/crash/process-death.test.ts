@@ -4,7 +4,7 @@ import type { ApiClient } from '../parties/client';
 import type { PartyControl } from '../parties/control';
 import { workflowIds as idOf } from '../../src/domain/workflow/workflow-id';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
-import { asOwner } from '../support/database';
+import { asSchemaLogin } from '../support/database';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { holdAtEach, type DatabaseStep, type HeldStep } from '../support/held-step';
 
@@ -225,7 +225,7 @@ const awaitReminder = async (_: Parties, initiate: () => Promise<string>) => {
   engine.worker.freeze();
   try {
     const refundId = await initiate();
-    await asOwner(
+    await asSchemaLogin(
       engine.database.url,
       `UPDATE refunds SET acts_at = clock_timestamp() + interval '3 seconds' WHERE id = '${refundId}'`,
     );

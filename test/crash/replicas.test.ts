@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ApiClient } from '../parties/client';
 import { kobo } from '../parties/kobo';
 import { agreement, type Item } from '../support/cast';
-import { asOwner } from '../support/database';
+import { asSchemaLogin } from '../support/database';
 import { eventually } from '../support/engine';
 import { valueOf } from '../support/metrics';
 import {
@@ -131,11 +131,11 @@ async function setReadOnly(to: 'on' | 'off'): Promise<void> {
   const { url } = engine.database;
   const name = new URL(url).pathname.slice(1);
   // Else it could not be written that writing is allowed again.
-  await asOwner(
+  await asSchemaLogin(
     `${url}?options=-c%20default_transaction_read_only%3Doff`,
     `ALTER DATABASE ${name} SET default_transaction_read_only = ${to}`,
   );
-  await asOwner(
+  await asSchemaLogin(
     url,
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}' AND pid <> pg_backend_pid()`,
   );

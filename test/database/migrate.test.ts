@@ -6,7 +6,7 @@ import { migrateUp } from '../../src/database/migrate';
 import { openDatabase } from '../../src/database/pool/connection';
 import { customPlan, raw } from '../../src/database/pool/statement';
 import { announceAny } from '../support/announce-any';
-import { asOwner, databaseOfFile, emptySchema } from '../support/database';
+import { asSchemaLogin, databaseOfFile, emptySchema } from '../support/database';
 import { eventually } from '../support/engine';
 import { OPERATOR } from '../support/operator';
 import { makeSchedule, standingApproval } from '../support/standing';
@@ -116,11 +116,11 @@ describe('the migrations', () => {
 
   it('go on from no schema that another version has made', async () => {
     const add = `INSERT INTO knex_migrations (name, batch, migration_time) VALUES ('0001_of_another_version', 1, now())`;
-    await asOwner(test.url, add);
+    await asSchemaLogin(test.url, add);
     await expect(migrateUp(test.url, 'sandbox', 'Africa/Lagos')).rejects.toThrow(
       /^DATABASE_URL: another version created the schema .* Run the version that created it, or name an empty database\.$/,
     );
-    await asOwner(test.url, `DELETE FROM knex_migrations WHERE name = '0001_of_another_version'`);
+    await asSchemaLogin(test.url, `DELETE FROM knex_migrations WHERE name = '0001_of_another_version'`);
   });
 
   it('need no right to make roles where somebody has made the serving one', async () => {
@@ -186,7 +186,10 @@ describe('the schema', () => {
     ['a name of nothing', `('mch_1', 'merchant', '', null, 'untrusted')`],
   ])('refuses %s', async (_, values) => {
     await expect(
-      asOwner(test.url, `INSERT INTO entities (id, type, name, provider_id, trust_level) VALUES ${values}`),
+      asSchemaLogin(
+        test.url,
+        `INSERT INTO entities (id, type, name, provider_id, trust_level) VALUES ${values}`,
+      ),
     ).rejects.toMatchObject({ code: expect.stringMatching(/^235(14|03)$/) as string });
   });
 
@@ -224,12 +227,15 @@ describe('the schema', () => {
   });
 
   it('runs nothing of a temporary table with the name of a table by the rights of its owner', async () => {
-    await asOwner(
+    await asSchemaLogin(
       test.url,
       `INSERT INTO audit_events (actor, action) VALUES ('operator:a', 'entity.created')`,
     );
     // An operator may have taken no notice of the right that migrations revoke.
-    await asOwner(test.url, `GRANT TEMPORARY ON DATABASE ${new URL(test.url).pathname.slice(1)} TO PUBLIC`);
+    await asSchemaLogin(
+      test.url,
+      `GRANT TEMPORARY ON DATABASE ${new URL(test.url).pathname.slice(1)} TO PUBLIC`,
+    );
     // One connection, which keeps its temporary tables.
     const thief = openDatabase(test.url, 1, engineFacts);
     await thief.query(`
@@ -255,7 +261,7 @@ describe('the schema', () => {
   });
 
   it('runs nothing of a function that fits better than a built-in one by the rights of its owner', async () => {
-    await asOwner(
+    await asSchemaLogin(
       test.url,
       `INSERT INTO audit_events (actor, action) VALUES ('operator:a', 'entity.created');
        GRANT CREATE ON SCHEMA public TO PUBLIC`,
@@ -268,7 +274,7 @@ describe('the schema', () => {
     await thief.query('SELECT fold_ledger_balances(1)');
     await thief.query(`SELECT ledger_booking_day('bnk_1', '2001-01-01', 'UTC')`);
     await thief.destroy();
-    await asOwner(
+    await asSchemaLogin(
       test.url,
       `REVOKE CREATE ON SCHEMA public FROM PUBLIC;
        DROP FUNCTION public.hashtextextended(text, int), public.date_trunc(text, date)`,

@@ -12,7 +12,7 @@ import {
 } from '../../src/database/outbox';
 import { createEntity, type NewEntity } from '../../src/database/entity/create-entity';
 import { groupBy } from '../../src/domain/group';
-import { asOwner, databaseOfFile } from '../support/database';
+import { asSchemaLogin, databaseOfFile } from '../support/database';
 import { takeMessages } from '../support/outbox';
 import { engineFacts } from '../support/keyring';
 
@@ -119,7 +119,7 @@ describe('owners', () => {
 });
 
 describe('a lease', () => {
-  beforeEach(() => asOwner(test.url, `TRUNCATE outbox`));
+  beforeEach(() => asSchemaLogin(test.url, `TRUNCATE outbox`));
 
   it('is of one relay, however many ask at once', async () => {
     await signals('bnk_1', 60);
@@ -144,7 +144,7 @@ describe('a lease', () => {
     await endLease(test.db, next.leased, [], 0);
     expect(await test.db.rows`SELECT FROM outbox`).toEqual([]);
     // Other messages, in the places of those.
-    await asOwner(test.url, `VACUUM outbox`);
+    await asSchemaLogin(test.url, `VACUUM outbox`);
     await signals('bnk_1', 10);
     await endLease(test.db, dead.leased, [], 0);
     expect(await test.db.rows`SELECT FROM outbox`).toHaveLength(10);
@@ -239,8 +239,8 @@ describe('what goes later', () => {
     'costs a batch no more where 100 000 of %i owners wait, though its statement ran while none did',
     async (owners) => {
       // Postgres knows that the outbox is empty, as after a quiet night.
-      await asOwner(test.url, `TRUNCATE outbox`);
-      await asOwner(test.url, `VACUUM ANALYZE outbox`);
+      await asSchemaLogin(test.url, `TRUNCATE outbox`);
+      await asSchemaLogin(test.url, `VACUUM ANALYZE outbox`);
       const relays = openOutbox(test.url, engineFacts, fits, () => undefined);
       try {
         for (let i = 0; i < 40; i++) {
@@ -248,7 +248,7 @@ describe('what goes later', () => {
           await take(relays, 'call', 100);
           await take(relays, 'later', 100);
         }
-        await asOwner(
+        await asSchemaLogin(
           test.url,
           `INSERT INTO outbox (kind, workflow_id, signal, rank, owner_id)
            SELECT 'signal', 'recurring/' || n, 'termsChanged', 1, 'mch_' || n % ${owners} FROM generate_series(1, 100000) AS n`,

@@ -1,7 +1,7 @@
 import MarkdownIt from 'markdown-it';
 import { enqueueStarts } from '../../src/database/outbox';
 import { shownPart } from '../../src/database/shown-name';
-import { asOwner, databaseOfFile } from '../support/database';
+import { asSchemaLogin, databaseOfFile } from '../support/database';
 import { raw } from '../../src/database/pool/statement';
 
 /** Temporal's UI reads titles, summaries and details of workflows as Markdown. */
@@ -69,7 +69,7 @@ it('a name is one line of fifty characters', async () => {
 });
 
 it('a workflow’s title has no link of a merchant’s making', async () => {
-  await asOwner(
+  await asSchemaLogin(
     test.url,
     `INSERT INTO entities (id, type, name) VALUES ('mch_1', 'merchant', '[Refund](http://evil.example)')`,
   );

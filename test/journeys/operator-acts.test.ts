@@ -21,7 +21,7 @@ import {
   charges,
   questions,
   isRunning,
-  reconciled,
+  recovered,
   suspendedSchedule,
   failedWebhook,
   sent,
@@ -56,7 +56,7 @@ describe('Terminate', () => {
     await handle.terminate('by hand');
     await moveClock(engine.database.db, merchant.entityId, '2 days');
     expect(await charges()).toEqual([]);
-    await reconciled(async () => (await charges())[0] === 'successful');
+    await recovered(async () => (await charges())[0] === 'successful');
     await eventually(() => isWaiting(id));
     expect(await charges()).toEqual(['successful']);
     expect(await questions()).toBe(1);
@@ -65,7 +65,7 @@ describe('Terminate', () => {
   test('of a webhook loses none of its attempts: it is started again, and waits for the next', async () => {
     const { deliveryId, handle, attempts } = await failedWebhook();
     await handle.terminate('by hand');
-    await reconciled(() => isRunning(handle));
+    await recovered(() => isRunning(handle));
     await eventually(() => isSleeping(handle));
     expect(await attempts()).toBe(1);
     await merchant.api.post(`/v1/webhooks/deliveries/${deliveryId}/redeliver`, undefined);
@@ -93,7 +93,7 @@ describe('Terminate', () => {
     const handle = temporal.workflow.getHandle(idOf.billingRequest(billingRequestId));
     await eventually(() => isSleeping(handle));
     await handle.terminate('by hand');
-    await reconciled(() => isRunning(handle));
+    await recovered(() => isRunning(handle));
 
     const listed = await payeeBank.api.get('/v1/webhooks/deliveries', { webhookType: 'billing.credit' });
     const [credit] = listed.body.data['deliveries'] as { deliveryId: string }[];
@@ -114,7 +114,7 @@ describe('Terminate', () => {
     // Another one of the same merchant comes back, so that the paused one had its turn.
     const suspended = await suspendedSchedule();
     await suspended.handle.terminate('by hand');
-    await reconciled(() => isRunning(suspended.handle));
+    await recovered(() => isRunning(suspended.handle));
     await eventually(() => isSleeping(suspended.handle));
     expect(await retrieve(suspended.id)).toMatchObject({ status: 'suspended' });
     expect(await isRunning(handle)).toBe(false);
@@ -248,7 +248,7 @@ test.each(Object.entries(UNDER_WAY))(
       await held.release('undone');
       expect(await status()).toMatch(/^(processing|advancing)$/);
       held = await holdAt(engine.database.url, step);
-      await reconciled(() => isRunning(handle));
+      await recovered(() => isRunning(handle));
     }
 
     await held.reached();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
 import { workflowIds as idOf } from '../../src/domain/workflow/workflow-id';
-import { asOwner } from '../support/database';
+import { asSchemaLogin } from '../support/database';
 import { eventually } from '../support/engine';
 import { holdAt, type DatabaseStep } from '../support/held-step';
 import {
@@ -62,7 +62,7 @@ const RUNS: Record<Scheduled, () => Promise<Run>> = {
   },
   sweep: async () => {
     const { customerId } = customer;
-    await asOwner(
+    await asSchemaLogin(
       engine.database.url,
       `INSERT INTO customer_prompts (customer_id, day, kind, prompts)
        VALUES ('${customerId}', current_date - 2, 'intent', 1)`,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ApiClient } from './client';
 import { kobo } from './kobo';
-import type { Item, Told } from './told';
+import type { Item, ReceivedItem } from './received-item';
 
 export interface BookEntry {
   bankTransactionId: string;
@@ -79,7 +79,7 @@ export class Bank {
     private readonly script: Script,
   ) {}
 
-  hear({ type, batchId, item }: Told): void {
+  receive({ type, batchId, item }: ReceivedItem): void {
     const id = String(item['billingRequestId'] ?? item['refundId'] ?? item['reference']);
     if (type === 'billing.request') this.answer(this.answerCharge(id, item, batchId), `charge ${id}`);
     else if (type === 'billing.intent') this.answer(this.answerIntent(item), `intent ${id}`);

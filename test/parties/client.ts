@@ -44,7 +44,7 @@ export interface Said {
 }
 
 /** How often a caller asks, and what it takes for an answer. */
-export interface Patience {
+export interface RetryPolicy {
   /** @throws Error where no answer came */
   insist(call: Call): Promise<Said>;
 }
@@ -85,7 +85,7 @@ const RENEW_BEFORE_EXPIRY_MS = 30_000;
  * Asks again when told to come back later (429), or when nobody knows whether it was heard (503, a
  * broken connection) and asking twice is harmless. Any other answer is one, also a refusal.
  */
-const BRIEFLY: Patience = {
+const BRIEFLY: RetryPolicy = {
   async insist({ isRepeatable, withinMs = ANSWER_WITHIN_MS, send }) {
     for (let tries = 1; ; tries++) {
       const waitMs = Math.min(LONGEST_WAIT_MS, 100 * 2 ** tries);
@@ -126,7 +126,7 @@ export class ApiClient {
   constructor(
     private readonly apiUrls: readonly string[],
     private readonly credentials: Credentials,
-    private readonly patience = BRIEFLY,
+    private readonly retryPolicy = BRIEFLY,
   ) {}
 
   get<Body = Envelope>(path: string, query: Record<string, string | number> = {}): Promise<Answer<Body>> {
@@ -170,7 +170,7 @@ export class ApiClient {
     { query = {}, body, contentType, idempotencyKey, once, withinMs }: Request,
   ): Promise<Answer<Body>> {
     const token = await this.accessToken();
-    const said = await this.patience.insist({
+    const said = await this.retryPolicy.insist({
       method,
       path,
       isRepeatable: !once,
@@ -214,7 +214,7 @@ export class ApiClient {
     const { clientId, clientSecret } = this.credentials;
     const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
     const [method, path] = ['POST', '/v1/oauth/token'];
-    const said = await this.patience.insist({
+    const said = await this.retryPolicy.insist({
       method,
       path,
       isRepeatable: true,

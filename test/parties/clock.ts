@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type ApiClient, expected } from './client';
 
-export interface ClockOwner {
+export interface Biller {
   name: string;
   network: ApiClient;
 }
@@ -23,7 +23,7 @@ export async function readClock(network: ApiClient): Promise<{ now: number; read
 }
 
 /** Nothing of its owner is due yet. */
-export async function setClock(owner: ClockOwner, at: number): Promise<void> {
+export async function setClock(owner: Biller, at: number): Promise<void> {
   const { now } = await readClock(owner.network);
   const by = `PT${(at - now) / 1000}S`;
   const set = await owner.network.post('/v1/sandbox/clock/advance', { by, jump: true }, randomUUID());
@@ -31,7 +31,7 @@ export async function setClock(owner: ClockOwner, at: number): Promise<void> {
 }
 
 export async function advanceTo(
-  owner: ClockOwner,
+  owner: Biller,
   at: number,
   calm: boolean,
   signal: AbortSignal,
@@ -47,7 +47,7 @@ export async function advanceTo(
  *
  * @throws Error where the clock does not get on
  */
-export async function arrive(owner: ClockOwner, calm: boolean, signal: AbortSignal): Promise<void> {
+export async function arrive(owner: Biller, calm: boolean, signal: AbortSignal): Promise<void> {
   const stillMs = STANDS_STILL_MS[calm ? 'calm' : 'deaths'];
   const startedAt = Date.now();
   let reached = -Infinity;

@@ -1,5 +1,5 @@
 import { type ApiClient, expected } from './client';
-import type { Told } from './told';
+import type { ReceivedItem } from './received-item';
 
 const PAGE = 100;
 const LISTED_MAX = 10_000;
@@ -35,11 +35,11 @@ export async function list(
 }
 
 /** All of a party's events, item by item. */
-export async function* readFeed(network: ApiClient): AsyncGenerator<Told> {
+export async function* readFeed(network: ApiClient): AsyncGenerator<ReceivedItem> {
   let after = '';
   for (;;) {
     const data = expected(200, await network.get(`/v1/events?limit=${PAGE}${after}`));
-    const events = data['events'] as { eventId: string; webhookType: string; data: Told['item'][] }[];
+    const events = data['events'] as { eventId: string; webhookType: string; data: ReceivedItem['item'][] }[];
     for (const { eventId, webhookType: type, data: items } of events)
       for (const item of items) yield { type, eventId, item };
     const last = events.at(-1);

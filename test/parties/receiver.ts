@@ -70,7 +70,7 @@ export class Receiver {
 
   constructor(
     private readonly webhookSecret: string,
-    private readonly hear: (event: ReceivedEvent) => void = () => undefined,
+    private readonly handle: (event: ReceivedEvent) => void = () => undefined,
     { controls = {}, keeps = true }: { controls?: Controls; keeps?: boolean } = {},
   ) {
     this.keeps = keeps;
@@ -168,7 +168,7 @@ export class Receiver {
     for (const item of data) {
       const event = { n: (this.heard += 1), deliveryId, type: webhookType, batchId, item };
       if (this.keeps) this.events.push(event);
-      this.hear(event);
+      this.handle(event);
     }
     this.arrivals.emit('arrival');
   }

@@ -1,7 +1,7 @@
 import { Bank, type Said, type Script } from './bank';
 import { ApiClient, type Credentials } from './client';
 import { Receiver } from './receiver';
-import type { Item, Told } from './told';
+import type { Item, ReceivedItem } from './received-item';
 
 type Decision = 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
 
@@ -57,7 +57,7 @@ export class SimulatedBank {
 
   constructor(settings: BankSettings) {
     this.bank = new Bank(new ApiClient([settings.apiUrl], settings), this.script());
-    this.receiver = new Receiver(settings.webhookSecret, (event) => this.hear(event), {
+    this.receiver = new Receiver(settings.webhookSecret, (event) => this.receive(event), {
       controls: {
         'POST /control/rules': (rule) => this.rules.unshift(rule as Rule),
         'GET /control/ledger': () => this.ledger(),
@@ -75,10 +75,10 @@ export class SimulatedBank {
   }
 
   /** The webhook is answered at once; what the customer says follows in its own time. */
-  private hear(heard: Told): void {
-    if (heard.type === 'billing.request')
-      this.charges.set(String(heard.item['billingRequestId']), heard.item);
-    this.bank.hear(heard);
+  private receive(received: ReceivedItem): void {
+    if (received.type === 'billing.request')
+      this.charges.set(String(received.item['billingRequestId']), received.item);
+    this.bank.receive(received);
   }
 
   private script(): Script {

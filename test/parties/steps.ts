@@ -3,7 +3,7 @@ import { poll } from '../../src/process/poll';
 import { expected, type ApiClient } from './client';
 import type { Identity } from './operator';
 import type { Receiver } from './receiver';
-import type { Told } from './told';
+import type { ReceivedItem } from './received-item';
 
 /** What parties do to come together, by the API alone. */
 
@@ -111,11 +111,11 @@ const AGREED_WITHIN_MS = 240_000;
 /**
  * Asks customers for their standing approval, which their banks give.
  *
- * @param heard what the merchant hears
+ * @param received what the merchant hears
  * @returns their agreements' names, by lookupID
  */
 export async function agree(
-  { network, heard }: { network: ApiClient; heard: readonly Told[] },
+  { network, received }: { network: ApiClient; received: readonly ReceivedItem[] },
   lookupIDs: readonly string[],
   description: string,
   signal: AbortSignal,
@@ -126,7 +126,7 @@ export async function agree(
   }
   return poll('An agreement', AGREED_WITHIN_MS, signal, () => {
     const agreed = new Map(
-      heard.flatMap(({ type, item }): [string, string][] =>
+      received.flatMap(({ type, item }): [string, string][] =>
         type === 'billing.intent.response' && typeof item['paymentID'] === 'string'
           ? [[String(item['lookupID']), item['paymentID']]]
           : [],

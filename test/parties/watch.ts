@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { heard, type Call, type Patience, type Said } from './client';
+import { heard, type Call, type RetryPolicy, type Said } from './client';
 
 /** Longest that one try may take: a frozen API answers nothing, and the other one is asked then. */
 const TRY_WITHIN_MS = 6_000;
@@ -11,7 +11,7 @@ const SURPRISES_MAX = 100;
  * answered. "Come back later" (503, 429, 408), no answer at all and "the first one still runs" (409
  * with `Retry-After`) are none: the same is sent again, with the same key, as the contract allows.
  */
-export class Watch implements Patience {
+export class Watch implements RetryPolicy {
   /** How often which answer came: a status, or that none did. */
   readonly answers = new Map<string, number>();
   /** Answers that no caller should ever get. */

@@ -1,6 +1,6 @@
 import { createMetrics } from '../../src/process/metrics';
 import { measureService } from '../../src/process/service-metrics';
-import { asOwner, databaseOfFile, unrecorded } from '../support/database';
+import { asSchemaLogin, databaseOfFile, unrecorded } from '../support/database';
 import { valueOf } from '../support/metrics';
 import { standingApproval, type Standing } from '../support/standing';
 
@@ -26,7 +26,7 @@ it('a batch that is not done is measured by its age, for nobody else may notice 
   const seconds = (await ageOf('customer-migrations')) ?? 0;
   expect(Math.round(seconds / 3600)).toBe(2);
   expect(await ageOf('bank-statements')).toBe(0);
-  await asOwner(test.url, `DELETE FROM customer_batches WHERE id IN ('bat_01', 'bat_02', 'bat_03')`);
+  await asSchemaLogin(test.url, `DELETE FROM customer_batches WHERE id IN ('bat_01', 'bat_02', 'bat_03')`);
 });
 
 it('webhooks that wait for an attempt are measured once it was due and is not made', async () => {
@@ -49,14 +49,17 @@ it('webhooks that wait for an attempt are measured once it was due and is not ma
   // That it comes again in a while does not make it any younger.
   await insert('r0', merchantId, 0, '5 minutes');
   expect(await measured()).toBe(0);
-  await asOwner(
+  await asSchemaLogin(
     test.url,
     `SET session_replication_role = replica;
      UPDATE webhook_deliveries SET created_at = now() - interval '9 hours' WHERE id = 'dlv_r0'`,
   );
   expect(await measured()).toBe(9);
   // Its first attempt belongs to the workflow that announced it.
-  await asOwner(test.url, `UPDATE webhook_deliveries SET workflow_id = 'recurring/s' WHERE id = 'dlv_r0'`);
+  await asSchemaLogin(
+    test.url,
+    `UPDATE webhook_deliveries SET workflow_id = 'recurring/s' WHERE id = 'dlv_r0'`,
+  );
   expect(await measured()).toBe(0);
   await insert('r2', merchantId, 11, '20 hours');
   expect(await measured()).toBe(0);
@@ -77,5 +80,5 @@ it('webhooks that wait for an attempt are measured once it was due and is not ma
   await unrecorded(test.url, `UPDATE entities SET status = 'active' WHERE id = '${bankId}'`);
   // Nor does one hide another that is let in as it is.
   expect(await measured()).toBe(3);
-  await asOwner(test.url, `DELETE FROM webhook_deliveries WHERE id ~ '^dlv_[qr]'`);
+  await asSchemaLogin(test.url, `DELETE FROM webhook_deliveries WHERE id ~ '^dlv_[qr]'`);
 });

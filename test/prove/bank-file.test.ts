@@ -66,7 +66,7 @@ const seen: SeenPayments = {
       ...again.map((one) => debit(one, 'again')),
     ],
     credits: [],
-    heard: [],
+    received: [],
     history: payments.map(({ n }) => ({ billingRequestId: `brq_${n}`, reference: `REFERENCE${n}` })),
     exceptions: [],
   })),

@@ -10,7 +10,7 @@ import { agree, createMerchant, onboard, openParty, type CustomerIds, type Party
 import { scriptOf, type Words } from '../storm/answers';
 import type { ChargeAnswer, RefundAnswer } from '../storm/plan';
 import { inLanes } from '../parties/read';
-import type { Told } from '../parties/told';
+import type { ReceivedItem } from '../parties/received-item';
 import {
   answerTo,
   BANKS,
@@ -37,14 +37,14 @@ export interface BankParty extends Party {
 /** A bank's desk for the customers of one merchant, or for those who pay each other. */
 export interface Desk {
   bank: Bank;
-  heard: Told[];
+  received: ReceivedItem[];
   /** Customers by their ids and by what they call themselves, and their charges. */
   concerns: Set<unknown>;
 }
 
 export interface MerchantParty extends Party {
   plan: MerchantPlan;
-  heard: Told[];
+  received: ReceivedItem[];
   desks: Desk[];
   customers: Map<number, CustomerIds & { paymentID: string }>;
   schedules: Map<number, string>;
@@ -68,9 +68,9 @@ export interface Stage {
   signal: AbortSignal;
 }
 
-/** It keeps nothing that it has heard, for years are long. */
-const forgetful = (webhookSecret: string, hear: (told: Told) => void) =>
-  new Receiver(webhookSecret, ({ type, item }) => hear({ type, item }), { keeps: false });
+/** It keeps nothing that it has received, for years are long. */
+const forgetful = (webhookSecret: string, receive: (told: ReceivedItem) => void) =>
+  new Receiver(webhookSecret, ({ type, item }) => receive({ type, item }), { keeps: false });
 
 export async function assemble(engine: StormEngine, watch: Watch, stops: Stops): Promise<Cast> {
   const provider = new ApiClient(engine.apiUrls, await engine.createEntity('provider', 'Provider'), watch);
@@ -81,8 +81,8 @@ export async function assemble(engine: StormEngine, watch: Watch, stops: Stops):
     const [desks, told] = [new Set<Desk>(), new Tally()];
     const receiver = forgetful(identity.webhookSecret, (one) => {
       told.add(one);
-      deskOf(desks, one)?.heard.push(one);
-      deskOf(desks, one)?.bank.hear(one);
+      deskOf(desks, one)?.received.push(one);
+      deskOf(desks, one)?.bank.receive(one);
     });
     const network = new ApiClient(engine.apiUrls, identity, watch);
     const party = await openParty(name, identity, network, receiver, await receiver.listen(0));
@@ -93,7 +93,7 @@ export async function assemble(engine: StormEngine, watch: Watch, stops: Stops):
 }
 
 /** A charge is known by its customer, and from then on by itself. */
-function deskOf(desks: ReadonlySet<Desk>, { item }: Told): Desk | undefined {
+function deskOf(desks: ReadonlySet<Desk>, { item }: ReceivedItem): Desk | undefined {
   const { customerId, lookupID, billingRequestId } = item;
   for (const desk of desks) {
     const { concerns } = desk;
@@ -109,21 +109,25 @@ export async function enter(stage: Stage, one: MerchantPlan): Promise<MerchantPa
   const { engine, watch, cast, plan } = stage;
   const name = `merchant-${one.n}`;
   const identity = await createMerchant(cast.provider, name);
-  const heard: Told[] = [];
+  const received: ReceivedItem[] = [];
   const network = new ApiClient(engine.apiUrls, identity, watch);
   const receiver = forgetful(identity.webhookSecret, (told) => {
-    heard.push(told);
+    received.push(told);
     if (told.type === 'billing.response') cast.ended += 1;
   });
   const party = await openParty(name, identity, network, receiver, await receiver.listen(0));
   const standing = new Map<string, Limits>();
   const desks = cast.banks.map(({ network: bank }): Desk => {
-    return { bank: new Bank(bank, scriptOf(wordsOf(plan, one, standing))), heard: [], concerns: new Set() };
+    return {
+      bank: new Bank(bank, scriptOf(wordsOf(plan, one, standing))),
+      received: [],
+      concerns: new Set(),
+    };
   });
   const merchant = {
     ...party,
     plan: one,
-    heard,
+    received,
     desks,
     customers: new Map(),
     schedules: new Map(),

@@ -140,7 +140,7 @@ function well(): Seen {
           resolvedAt: null,
         },
       ],
-      heard: [...toMerchant],
+      received: [...toMerchant],
       feed: [...toMerchant],
       desks: [
         {
@@ -154,7 +154,7 @@ function well(): Seen {
               spent: { daily: 0, monthly: 100 },
             },
           ],
-          heard: [{ type: 'billing.request', item: question }],
+          received: [{ type: 'billing.request', item: question }],
         },
       ],
     },
@@ -213,21 +213,25 @@ const faults: Record<string, [fault: (seen: Seen) => unknown, said: RegExp]> = {
     /there is to be an exception: conflicting_answer, open, of brq_1, after approved and approved/,
   ],
   'a bank that is asked twice': [
-    ({ merchant: { desks } }) => desks[0]!.heard.push(desks[0]!.heard[0]!),
+    ({ merchant: { desks } }) => desks[0]!.received.push(desks[0]!.received[0]!),
     /the bank is to be asked 1 times for brq_1, and was 2 times/,
   ],
   'a merchant that is told otherwise': [
-    ({ merchant }) => (merchant.heard[0] = { type: 'billing.response', item: { billingRequestId: 'brq_1' } }),
+    ({ merchant }) =>
+      (merchant.received[0] = { type: 'billing.response', item: { billingRequestId: 'brq_1' } }),
     /the merchant is to be told of brq_1: successful/,
   ],
-  'a webhook that was never heard': [({ merchant }) => merchant.heard.pop(), /the merchant never heard/],
-  'an item of its feed that a bank never heard': [
+  'a webhook that was never received': [
+    ({ merchant }) => merchant.received.pop(),
+    /the merchant never received/,
+  ],
+  'an item of its feed that a bank never received': [
     ({ bank }) => (bank.unheard = 1),
-    /bank-1: never heard 1 things that are in its feed/,
+    /bank-1: never received 1 things that are in its feed/,
   ],
   'a webhook that is not in the feed of a bank': [
     ({ bank }) => (bank.unfed = 2),
-    /bank-1: heard 2 things that are not in its feed/,
+    /bank-1: received 2 things that are not in its feed/,
   ],
   'a balance that is carried on wrongly': [
     ({ merchant }) => (merchant.statements.get('2028-02-02')!.openingBalance += 0.01),

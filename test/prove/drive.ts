@@ -120,12 +120,12 @@ async function decide(
  */
 async function respond(
   { n, resolution }: Extract<Act, { what: 'respond' }>,
-  { network, heard, schedules, desks }: MerchantParty,
+  { network, received, schedules, desks }: MerchantParty,
   { banks }: Cast,
 ): Promise<number | undefined> {
   const numbers = new Map([...schedules].map(([subscription, id]) => [id, subscription]));
   const charged = new Map<unknown, number | undefined>();
-  for (const { type, item } of heard)
+  for (const { type, item } of received)
     if (type === 'billing.response')
       charged.set(item['billingRequestId'], numbers.get(String(item['scheduleId'])));
   const open = await list(network, '/v1/reconciliation/exceptions?state=open&sortBy=openedAt', 'exceptions');

@@ -115,7 +115,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     changes: [
       [
         OUTCOME,
-        `AND status = 'pending' AND NOT \${raw(windowPassed('business_now(owner_id)'))}
+        `AND status = 'pending' AND NOT \${raw(windowPassed('business_now(biller_id)'))}
       FOR UPDATE),`,
         `AND (status = 'pending' OR decline_reason = 'expired') FOR UPDATE),`,
       ],
@@ -215,8 +215,8 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     changes: [
       [
         CLOSE,
-        `{ 'billing.credit': { ...toOwner, deliveryId, item: credit } }`,
-        `{ 'billing.credit': [{ ...toOwner, deliveryId, item: credit }, { ...toOwner, item: credit }] }`,
+        `{ 'billing.credit': { ...toBiller, deliveryId, item: credit } }`,
+        `{ 'billing.credit': [{ ...toBiller, deliveryId, item: credit }, { ...toBiller, item: credit }] }`,
       ],
     ],
   },
@@ -268,7 +268,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     changes: [[REFUNDABLE, `- b.reversed_amount AS untaken`, `AS untaken`]],
   },
   'a refund that came back is told to nobody': {
-    changes: [[RETURN, `tells: { 'refund.returned': toBothSides(returned) },`, `tells: {},`]],
+    changes: [[RETURN, `announces: { 'refund.returned': toBothSides(returned) },`, `announces: {},`]],
   },
   'a charge is accepted, and never billed': {
     changes: [

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { BookEntry } from '../parties/bank';
 import { type ApiClient, expected } from '../parties/client';
 import { inLanes, list, readFeed } from '../parties/read';
-import type { Told } from '../parties/told';
+import type { ReceivedItem } from '../parties/received-item';
 import type { BankParty, Cast, MerchantParty } from './cast';
 import { DAY_MS } from './oracle/calendar';
 import type { BankSum } from './oracle/compare-statements';
@@ -41,11 +41,11 @@ export async function observeMerchant(
     seen.set(n, data as unknown as SeenSchedule);
   });
   const desks: SeenDesk[] = [];
-  for (const [n, { bank, heard }] of merchant.desks.entries()) {
+  for (const [n, { bank, received }] of merchant.desks.entries()) {
     const path = `/v1/bank/customer-decisions?merchantId=${entityId}`;
     const decisions = banks[n] ? await list(banks[n].network, path, 'decisions') : [];
     const book = bank.book.map((one: BookEntry) => ({ ...one }));
-    desks.push({ bankId: banks[n]?.entityId ?? '', book, decisions, heard });
+    desks.push({ bankId: banks[n]?.entityId ?? '', book, decisions, received });
   }
   return {
     entityId,
@@ -56,7 +56,7 @@ export async function observeMerchant(
     positions: await positionsOf(network, [...predicted.booked.merchant.keys()]),
     history: readCsv((await network.get('/v1/transaction-history?format=csv')).text),
     exceptions: await exceptionsOf(network, banks),
-    heard: merchant.heard,
+    received: merchant.received,
     feed: await feedOf(network),
     desks,
   };
@@ -114,7 +114,7 @@ async function statementsOf(network: ApiClient, days: string[]): Promise<Map<str
 }
 
 /**
- * Until the one who bills, and the banks about it, have said and heard everything. Others go on
+ * Until the one who bills, and the banks about it, have said and received everything. Others go on
  * meanwhile: of what the banks are sent it waits for what is under way when it begins.
  */
 export async function untilQuiet(
@@ -142,8 +142,8 @@ async function underWay(network: ApiClient): Promise<Set<unknown>> {
   return new Set(pending.map((one) => one['deliveryId']));
 }
 
-async function feedOf(network: ApiClient): Promise<Told[]> {
-  const told: Told[] = [];
+async function feedOf(network: ApiClient): Promise<ReceivedItem[]> {
+  const told: ReceivedItem[] = [];
   for await (const one of readFeed(network)) told.push(one);
   return told;
 }

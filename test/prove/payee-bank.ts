@@ -1,6 +1,6 @@
 import { kobo } from '../parties/kobo';
 import { Bank } from '../parties/bank';
-import type { Told } from '../parties/told';
+import type { ReceivedItem } from '../parties/received-item';
 import type { SeenCredit } from './oracle/seen';
 
 /**
@@ -10,7 +10,7 @@ import type { SeenCredit } from './oracle/seen';
 export class PayeeBank extends Bank {
   readonly credits: SeenCredit[] = [];
 
-  override hear(told: Told): void {
+  override receive(told: ReceivedItem): void {
     const { type, item } = told;
     const billingRequestId = String(item['billingRequestId']);
     if (type === 'billing.credit') {
@@ -22,6 +22,6 @@ export class PayeeBank extends Bank {
       });
     } else if (type === 'billing.reversed') {
       for (const one of this.credits) if (one.billingRequestId === billingRequestId) one.state = 'reversed';
-    } else super.hear(told);
+    } else super.receive(told);
   }
 }

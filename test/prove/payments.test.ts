@@ -5,7 +5,7 @@ import { predictPayments, type PredictedPayment } from './oracle/predict-payment
 import type { SeenPayments, SeenPaymentsAtBank } from './oracle/seen';
 import { drawPayments } from './make-payments';
 import type { Payment, Plan } from './plan';
-import type { Told } from '../parties/told';
+import type { ReceivedItem } from '../parties/received-item';
 
 const zone = new Zone('Africa/Lagos');
 const [ada, bola, chidi] = [
@@ -54,7 +54,7 @@ const naira = (kobo: bigint) => Number(kobo) / 100;
 /** As both banks should hold it in the end. */
 function well(): SeenPayments {
   const banks = bankIds.map((bankId): SeenPaymentsAtBank => {
-    return { bankId, book: [], credits: [], heard: [], history: [], exceptions: [] };
+    return { bankId, book: [], credits: [], received: [], history: [], exceptions: [] };
   });
   for (const one of predicted) play(banks, one);
   return {
@@ -73,9 +73,9 @@ function play(banks: SeenPaymentsAtBank[], { payment, status, declineReason, ...
   const [billingRequestId, amount] = [`brq_${n}`, naira(kobo)];
   const [payers, payees] = [banks[payer.bank], banks[payee.bank]];
   if (!payers || !payees) throw new Error('there is no such bank');
-  const tell = (bank: SeenPaymentsAtBank, type: string, item: Told['item']) => {
-    const before = bank.heard.filter((one) => one.item['billingRequestId'] === billingRequestId).length;
-    bank.heard.push({ type, item: { billingRequestId, sequence: before + 1, ...item } });
+  const tell = (bank: SeenPaymentsAtBank, type: string, item: ReceivedItem['item']) => {
+    const before = bank.received.filter((one) => one.item['billingRequestId'] === billingRequestId).length;
+    bank.received.push({ type, item: { billingRequestId, sequence: before + 1, ...item } });
   };
   const isPaid = status === 'successful';
   const bankTransactionId = isPaid ? `debit-${n}` : null;
@@ -135,8 +135,8 @@ function placeIn(seen: SeenPayments): Place {
   return { seen, payers, payees };
 }
 
-const wordTo = ({ heard }: SeenPaymentsAtBank, type: string, id = 'brq_1') =>
-  heard.find((one) => one.type === type && one.item['billingRequestId'] === id) as Told;
+const wordTo = ({ received }: SeenPaymentsAtBank, type: string, id = 'brq_1') =>
+  received.find((one) => one.type === type && one.item['billingRequestId'] === id) as ReceivedItem;
 
 const faults: Record<string, [fault: (place: Place) => void, said: RegExp]> = {
   'a payment that is refused': [
@@ -156,7 +156,7 @@ const faults: Record<string, [fault: (place: Place) => void, said: RegExp]> = {
   ],
   'a payer’s bank that is not told of the end of its window': [
     ({ payers }) => {
-      payers.heard = payers.heard.filter(({ type }) => type !== 'billing.closed');
+      payers.received = payers.received.filter(({ type }) => type !== 'billing.closed');
     },
     /payment 4 .* by billing.request and billing.closed, and was by billing.request/,
   ],

@@ -51,7 +51,7 @@ export async function openPayments({
   for (const bank of banks) {
     const desk = {
       bank: new PayeeBank(bank.network, scriptOf(SCRIPT)),
-      heard: [],
+      received: [],
       concerns: new Set<unknown>(ids),
     };
     bank.desks.add(desk);
@@ -134,10 +134,10 @@ async function ends(
 
   /** The payer's bank waits for that, to say then what it has to say. */
   function isClosed(): boolean {
-    const heard = desks[payment.payer.bank]?.heard ?? [];
+    const received = desks[payment.payer.bank]?.received ?? [];
     return (
       !isSilent(payment) ||
-      heard.some(({ type, item }) => type === 'billing.closed' && item['billingRequestId'] === id)
+      received.some(({ type, item }) => type === 'billing.closed' && item['billingRequestId'] === id)
     );
   }
 }
@@ -183,7 +183,7 @@ export async function observePayments(
       bankId,
       book: book.map((one) => ({ ...one })),
       credits,
-      heard: desk.heard,
+      received: desk.received,
       history: [...history.values()],
       exceptions: exceptions.filter(({ merchantId }) => merchantId === null),
     });

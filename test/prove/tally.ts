@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Told } from '../parties/told';
-import { textOf } from '../storm/told';
+import type { ReceivedItem } from '../parties/received-item';
+import { textOf } from '../storm/items';
 
 /** Sixty-four bits tell a million texts apart. */
 const DIGITS = 16;
@@ -12,15 +12,15 @@ const DIGITS = 16;
 export class Tally {
   private readonly times = new Map<string, number>();
 
-  add(told: Told): void {
+  add(told: ReceivedItem): void {
     this.count(told, 1);
   }
 
-  take(told: Told): void {
+  take(told: ReceivedItem): void {
     this.count(told, -1);
   }
 
-  private count(told: Told, by: 1 | -1): void {
+  private count(told: ReceivedItem, by: 1 | -1): void {
     const digest = createHash('sha256').update(textOf(told)).digest('hex').slice(0, DIGITS);
     const times = (this.times.get(digest) ?? 0) + by;
     if (times === 0) this.times.delete(digest);

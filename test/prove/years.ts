@@ -171,7 +171,7 @@ async function whileKilling(
   return killing;
 }
 
-/** Both banks have heard everything by then. */
+/** Both banks have received everything by then. */
 async function comparePaid(
   { cast, plan, signal }: Stage,
   payments: PaymentsParty,

@@ -26,7 +26,7 @@ export async function wrongCharges(
     return as === should ? [] : [`${scheduleId} has ${as || 'no charge'}, and not ${should}`];
   });
   const debits = banks.flatMap(({ bank }) => bank.book.filter(({ state }) => state === 'standing'));
-  const told = club.heard.filter(({ type }) => type === 'billing.response');
+  const told = club.received.filter(({ type }) => type === 'billing.response');
   return [
     ...problems,
     ...differences(

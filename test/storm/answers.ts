@@ -1,5 +1,5 @@
 import type { Script } from '../parties/bank';
-import type { Item } from '../parties/told';
+import type { Item } from '../parties/received-item';
 import type { ChargeAnswer, IntentAnswer, RefundAnswer } from './plan';
 
 /** What banks say, in the words of a plan. */

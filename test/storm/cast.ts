@@ -9,11 +9,11 @@ import type { StormEngine } from './engine';
 import { Link } from './link';
 import { agree, createMerchant, onboard, openParty, type CustomerIds, type Party } from '../parties/steps';
 import { CUSTOMERS, DAILY_LIMIT_KOBO, LIMITED_CUSTOMERS, type PartyName } from './plan';
-import type { Told } from '../parties/told';
+import type { ReceivedItem } from '../parties/received-item';
 
 export interface StormParty extends Party {
   name: PartyName;
-  heard: Told[];
+  received: ReceivedItem[];
   link: Link;
 }
 
@@ -49,18 +49,18 @@ export async function assemble(engine: StormEngine, watch: Watch, stops: Stops):
     name: PartyName,
     identity: Identity,
     network: ApiClient,
-    hear: (told: Told) => void = () => undefined,
+    receive: (told: ReceivedItem) => void = () => undefined,
   ): Promise<StormParty> => {
-    const heard: Told[] = [];
+    const received: ReceivedItem[] = [];
     const receiver = new Receiver(identity.webhookSecret, ({ type, item }) => {
-      heard.push({ type, item });
-      hear({ type, item });
+      received.push({ type, item });
+      receive({ type, item });
     });
     stops.push(() => receiver.close());
     const link = new Link(await receiver.listen(0));
     stops.push(() => link.close());
     const party = await openParty(name, identity, network, receiver, await link.listen());
-    return { ...party, name, heard, link };
+    return { ...party, name, received, link };
   };
   const merchant = async (name: PartyName) => {
     const identity = await createMerchant(provider, name);
@@ -70,7 +70,7 @@ export async function assemble(engine: StormEngine, watch: Watch, stops: Stops):
     const identity = await engine.createEntity('bank', name);
     const network = caller(identity);
     const own = new Bank(network, scriptOf(BY_DESCRIPTION));
-    return { ...(await join(name, identity, network, (told) => own.hear(told))), bank: own };
+    return { ...(await join(name, identity, network, (told) => own.receive(told))), bank: own };
   };
   const banks: Cast['banks'] = [await bank('bank-1'), await bank('bank-2')];
   const known = await Promise.all(banks.map(({ network, name }) => onboard(network, name, OF_EACH_BANK)));

@@ -209,8 +209,8 @@ function paymentIdOf({ paymentIDs, customerId }: Customer, { name }: Party): str
   return paymentID;
 }
 
-function paidBy({ heard }: Party): Paid[] {
-  return heard.flatMap(({ type, item }) =>
+function paidBy({ received }: Party): Paid[] {
+  return received.flatMap(({ type, item }) =>
     type === 'billing.response' && item['status'] === 'successful'
       ? [{ reference: String(item['reference']), kobo: Math.round(Number(item['amount']) * 100) }]
       : [],

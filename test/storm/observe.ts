@@ -2,15 +2,15 @@ import type { BookEntry, Said } from '../parties/bank';
 import { merchantsOf, type BankParty, type Cast, type StormParty } from './cast';
 import type { PartyName } from './plan';
 import { inLanes, list, readFeed } from '../parties/read';
-import type { Told } from '../parties/told';
+import type { ReceivedItem } from '../parties/received-item';
 
 export interface View {
   name: PartyName;
   entityId: string;
   history: Transaction[];
-  feed: Told[];
+  feed: ReceivedItem[];
   /** Items that its receiver took, each webhook once. */
-  heard: Told[];
+  received: ReceivedItem[];
   forged: string[];
   /** Webhooks that were given up, by the event that they are of. */
   failedEvents: string[];
@@ -98,17 +98,17 @@ export async function observe(
   return { banks, merchants };
 }
 
-async function view({ name, entityId, network, heard, receiver }: StormParty): Promise<View> {
+async function view({ name, entityId, network, received, receiver }: StormParty): Promise<View> {
   const failed = await list(network, '/v1/webhooks/deliveries?status=failed', 'deliveries');
   const history = '/v1/transaction-history?sortBy=createdAt&sortOrder=asc';
-  const feed: Told[] = [];
+  const feed: ReceivedItem[] = [];
   for await (const told of readFeed(network)) feed.push(told);
   return {
     name,
     entityId,
     history: (await list(network, history, 'transactions')) as unknown as Transaction[],
     feed,
-    heard,
+    received,
     forged: receiver.forged,
     failedEvents: failed.map(({ eventId }) => String(eventId)),
   };

@@ -44,7 +44,7 @@ function well(): Seen {
     told('billing.request', 'evt_3', { billingRequestId: 'brq_1', sequence: 1 }),
     told('refund.request', 'evt_4', { refundId: 'rfd_1', sequence: 1 }),
   ];
-  const heard = (feed: typeof toBank) => feed.map(({ type, item }) => ({ type, item }));
+  const received = (feed: typeof toBank) => feed.map(({ type, item }) => ({ type, item }));
   return {
     acknowledged: [
       { kind: 'charge', id: 'brq_1', reference: 'REF1', by: 'shop', operation: 1 },
@@ -56,7 +56,7 @@ function well(): Seen {
         entityId: 'mch_1',
         history: [charge],
         feed: toMerchant,
-        heard: heard(toMerchant),
+        received: received(toMerchant),
         forged: [],
         failedEvents: [],
         ends: new Map([
@@ -75,7 +75,7 @@ function well(): Seen {
         entityId: 'bnk_1',
         history: [{ ...charge, bankTransactionId: 'tx-1' }],
         feed: toBank,
-        heard: heard(toBank),
+        received: received(toBank),
         forged: [],
         failedEvents: [],
         book: [
@@ -125,7 +125,7 @@ test('what everybody holds alike is no finding', () => {
   expect(compare(well())).toEqual([]);
 });
 
-test('a question that its bank has is no finding, though the network never heard that it has', () => {
+test('a question that its bank has is no finding, though the network never received that it has', () => {
   expect(found(but(({ bank }) => bank.failedEvents.push('evt_3')))).toEqual([]);
   expect(found(but(({ shop }) => shop.failedEvents.push('evt_1')))).toEqual(['quiet']);
 });
@@ -146,7 +146,7 @@ const WRONG: [title: string, promise: PromiseName, seen: Seen][] = [
     'a number that nobody was told, as if a webhook were lost',
     'told',
     but(({ bank }) => {
-      for (const one of [...bank.feed, ...bank.heard])
+      for (const one of [...bank.feed, ...bank.received])
         if (one.type === 'billing.request') one.item['sequence'] = 2;
     }),
   ],
@@ -156,11 +156,11 @@ const WRONG: [title: string, promise: PromiseName, seen: Seen][] = [
     'told',
     but(({ shop }) => (shop.feed[0]!.item['status'] = 'declined')),
   ],
-  ['a webhook that did not arrive', 'told', but(({ shop }) => shop.heard.splice(0, 1))],
+  ['a webhook that did not arrive', 'told', but(({ shop }) => shop.received.splice(0, 1))],
   [
     'a webhook that was sent under two deliveries',
     'told',
-    but(({ bank }) => bank.heard.push(bank.heard[0]!)),
+    but(({ bank }) => bank.received.push(bank.received[0]!)),
   ],
   ['a bank that was asked twice', 'told', but(({ bank }) => bank.feed.push(bank.feed[0]!))],
   ['a bank that has another state', 'told', but(({ bank }) => (bank.history[0]!.status = 'declined'))],

@@ -2,7 +2,7 @@ import { kobo } from '../parties/kobo';
 import type { Acknowledged } from './load';
 import type { BankView, MerchantView, Transaction, View } from './observe';
 import type { ServersView } from './servers';
-import { grouped, misnumbered, subjectOf, textOf, without, type Told } from './told';
+import { grouped, misnumbered, subjectOf, textOf, without, type ReceivedItem } from './items';
 
 /**
  * Compares what everybody holds after a storm: callers what was acknowledged, merchants and banks
@@ -58,7 +58,7 @@ export function compare(seen: Seen): Finding[] {
     compareLimits(seen, bank, report);
   }
   const withdrawn = withdrawnOf(seen);
-  for (const party of [...seen.banks, ...seen.merchants]) compareTold(party, withdrawn, report);
+  for (const party of [...seen.banks, ...seen.merchants]) compareReceived(party, withdrawn, report);
   compareServers(seen, report);
   return findings;
 }
@@ -337,26 +337,26 @@ function withdrawnOf({ merchants }: Seen): Map<string, string> {
 const QUESTIONS = ['billing.request', 'billing.intent'];
 
 /** The receiver took what the feed has, item by item, numbered 1, 2, 3, … for each thing. */
-function compareTold(
-  { name, feed, heard, forged, failedEvents }: View,
+function compareReceived(
+  { name, feed, received, forged, failedEvents }: View,
   withdrawn: Map<string, string>,
   report: Report,
 ): void {
   for (const what of forged) report('told', name, `a webhook is not from the network: ${what}`);
   const failed = new Set(failedEvents);
-  const texts = heard.map(textOf);
+  const texts = received.map(textOf);
   const left = grouped(texts, (text) => text);
   for (const one of feed) {
     const id = subjectOf(one) ?? one.type;
-    const wasHeard = left.get(textOf(one))?.pop() !== undefined;
+    const wasReceived = left.get(textOf(one))?.pop() !== undefined;
     const isQuestion = QUESTIONS.includes(one.type);
     const wasWithdrawn = isQuestion && withdrawn.has(id);
-    if (!wasHeard && !wasWithdrawn) report('told', id, `${one.type} did not reach ${name}`);
-    // A bank that has the question, and whose taking it was not heard, is asked no more once
+    if (!wasReceived && !wasWithdrawn) report('told', id, `${one.type} did not reach ${name}`);
+    // A bank that has the question, and whose taking it was not received, is asked no more once
     // nothing is open.
-    if (failed.has(one.eventId ?? '') && !wasWithdrawn && !(isQuestion && wasHeard))
+    if (failed.has(one.eventId ?? '') && !wasWithdrawn && !(isQuestion && wasReceived))
       report('quiet', id, `${one.type} to ${name} was given up`);
-    if (wasHeard && one.type === 'billing.request' && withdrawn.get(id) === 'not_delivered') {
+    if (wasReceived && one.type === 'billing.request' && withdrawn.get(id) === 'not_delivered') {
       report('told', id, `${name} was asked, and the charge says that it was not delivered`);
     }
   }
@@ -384,14 +384,14 @@ function compareServers({ servers, merchants }: Seen, report: Report): void {
   }
 }
 
-function byId(told: readonly Told[], type: string, field: string): Map<unknown, Told[]> {
+function byId(told: readonly ReceivedItem[], type: string, field: string): Map<unknown, ReceivedItem[]> {
   return grouped(
     told.filter((one) => one.type === type),
     ({ item }) => item[field],
   );
 }
 
-function count(told: readonly Told[], type: string, field: string, value: unknown): number {
+function count(told: readonly ReceivedItem[], type: string, field: string, value: unknown): number {
   return told.filter((one) => one.type === type && one.item[field] === value).length;
 }
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { createApp } from '../../src/api/create-app';
 import type { ApiDeps } from '../../src/api/http/deps';
-import { createCallerLimiter } from '../../src/api/http/places';
+import { createCallerLimiter } from '../../src/api/http/slots';
 import { createTokenBuckets } from '../../src/api/http/rate-limit';
 import { createApiServer } from '../../src/api/http/server';
 import { readConfig } from '../../src/settings/config';

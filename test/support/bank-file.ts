@@ -1,4 +1,4 @@
-import { completeStatement, openDifferences } from '../../src/database/bank-file/open-differences';
+import { completeBankFile, openDifferences } from '../../src/database/bank-file/open-differences';
 import type { BookingInDoubt } from '../../src/database/ledger/end-expected-booking';
 import { endExceptionsOfFile, matchLines, type Matching } from '../../src/database/bank-file/match-lines';
 import { findMissing } from '../../src/database/bank-file/find-missing';
@@ -14,7 +14,7 @@ export const matchingOf = (db: Database, statementId: string): Matching => ({
   keyring: db.keyring,
   bookingDays: 2,
   workflowId: `bank-statement/${statementId}`,
-  beat: () => undefined,
+  heartbeat: () => undefined,
 });
 
 /** Ends what the lines of a file explain, looks for all that is missing, and opens what differs. */
@@ -22,7 +22,7 @@ export async function lookForMissing(matching: Matching, statementId: string): P
   await endExceptionsOfFile(matching, statementId);
   await findMissing(matching, statementId);
   await openDifferences(matching, statementId);
-  await completeStatement(matching, statementId);
+  await completeBankFile(matching, statementId);
 }
 
 /** Does what the workflow of a bank's file does. */

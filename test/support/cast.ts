@@ -3,8 +3,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { ApiClient, expected, type Answer, type Envelope } from '../parties/client';
 import type { BankControl, PartyControl } from '../parties/control';
 import type { ReceivedEvent } from '../parties/receiver';
-import type { Told } from '../parties/told';
-import { misnumbered } from '../storm/told';
+import type { ReceivedItem } from '../parties/received-item';
+import { misnumbered } from '../storm/items';
 import { readClock } from '../parties/clock';
 import { readFeed } from '../parties/read';
 import { onboard, setWebhook, type CustomerIds as Customer } from '../parties/steps';
@@ -223,7 +223,7 @@ export class Cast {
 }
 
 async function gapsOf(api: ApiClient): Promise<string[]> {
-  const told: Told[] = [];
+  const told: ReceivedItem[] = [];
   for await (const one of readFeed(api)) told.push(one);
   return misnumbered(told).map(([subject, numbers]) => `${subject}: ${numbers.join(', ')}`);
 }

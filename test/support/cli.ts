@@ -91,10 +91,10 @@ export function createCli(
   return {
     run,
     /** The one object that a command prints with `--json`. */
-    async json<Told = Record<string, string>>(...args: string[]): Promise<Told> {
+    async json<Output = Record<string, string>>(...args: string[]): Promise<Output> {
       const { code, out, err } = await run(...args, '--json');
       if (code !== 0) throw new Error(err);
-      return JSON.parse(out) as Told;
+      return JSON.parse(out) as Output;
     },
   };
 }

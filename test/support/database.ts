@@ -74,7 +74,7 @@ export async function copyOfDatabase(database: TestDatabase): Promise<TestDataba
   const name = `copy_${randomBytes(6).toString('hex')}`;
   const url = `${postgres}/${name}`;
   const admin = `${postgres}/postgres`;
-  await asOwner(admin, `CREATE DATABASE ${name} TEMPLATE ${new URL(database.url).pathname.slice(1)}`);
+  await asSchemaLogin(admin, `CREATE DATABASE ${name} TEMPLATE ${new URL(database.url).pathname.slice(1)}`);
   database.db = openDatabase(database.url, 8, engineFacts);
   const db = openDatabase(url, 8, engineFacts);
   return {
@@ -82,21 +82,21 @@ export async function copyOfDatabase(database: TestDatabase): Promise<TestDataba
     db,
     async drop() {
       await db.destroy();
-      await asOwner(admin, `DROP DATABASE ${name} WITH (FORCE)`);
+      await asSchemaLogin(admin, `DROP DATABASE ${name} WITH (FORCE)`);
     },
   };
 }
 
 /** A database that nobody has migrated. */
 export const emptySchema = (url: string): Promise<void> =>
-  asOwner(url, 'DROP SCHEMA public CASCADE; CREATE SCHEMA public AUTHORIZATION pg_database_owner');
+  asSchemaLogin(url, 'DROP SCHEMA public CASCADE; CREATE SCHEMA public AUTHORIZATION pg_database_owner');
 
 /** Changes rows as a superuser, for whom no trigger asks for an event or an audit event. */
 export const unrecorded = (url: string, sql: string) =>
-  asOwner(url, `SET session_replication_role = replica; ${sql}`);
+  asSchemaLogin(url, `SET session_replication_role = replica; ${sql}`);
 
 /** Runs statements as the login that owns the tables. */
-export async function asOwner(url: string, sql: string): Promise<void> {
+export async function asSchemaLogin(url: string, sql: string): Promise<void> {
   const client = new Client(url);
   await client.connect();
   try {

@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { asOwner } from './database';
+import { asSchemaLogin } from './database';
 import { eventually } from './engine';
 
 /**
@@ -49,7 +49,7 @@ export async function holdAt(url: string, step: DatabaseStep): Promise<HeldStep>
 
 /** The same for several steps, at each of which something else is held. */
 export async function holdAtEach(url: string, steps: DatabaseStep[]): Promise<HeldStep[]> {
-  await asOwner(
+  await asSchemaLogin(
     url,
     `CREATE FUNCTION wait_here() RETURNS trigger LANGUAGE plpgsql AS $$
      BEGIN
@@ -61,8 +61,8 @@ export async function holdAtEach(url: string, steps: DatabaseStep[]): Promise<He
   const disarm = async () => {
     // One by one: each waits for its table alone.
     for (const [i, { table }] of steps.entries())
-      await asOwner(url, `DROP TRIGGER held_step_${i} ON ${table}`);
-    await asOwner(url, 'DROP FUNCTION wait_here()');
+      await asSchemaLogin(url, `DROP TRIGGER held_step_${i} ON ${table}`);
+    await asSchemaLogin(url, 'DROP FUNCTION wait_here()');
   };
   return Promise.all(
     steps.map((step, i) =>

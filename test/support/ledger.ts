@@ -66,5 +66,5 @@ export const anyCharge = (
     kind: 'charge',
     resourceId: newId('billingRequest'),
     settledAt,
-    paid: { amount: 1n, currency: 'NGN', bankId, merchantId, ownerId: merchantId },
+    paid: { amount: 1n, currency: 'NGN', bankId, merchantId, billerId: merchantId },
   });

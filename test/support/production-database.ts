@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { migrateUp } from '../../src/database/migrate';
-import { asOwner } from './database';
+import { asSchemaLogin } from './database';
 import { servers } from './servers';
 
 /** A process of production, on servers of a test, which have no TLS. */
@@ -28,10 +28,10 @@ export async function createProductionDatabase(): Promise<ProductionDatabase> {
   const logins = ['owner', 'login', 'member'].map((role) => `${name}_${role}`);
   const [owner, login, member] = logins;
   const admin = `${postgres}/postgres`;
-  for (const one of logins) await asOwner(admin, `CREATE ROLE ${one} LOGIN PASSWORD '${one}'`);
-  await asOwner(admin, `GRANT assent_app TO ${login}; GRANT ${owner}, assent_app TO ${member}`);
-  await asOwner(admin, `CREATE DATABASE ${name} OWNER ${owner}`);
-  await asOwner(
+  for (const one of logins) await asSchemaLogin(admin, `CREATE ROLE ${one} LOGIN PASSWORD '${one}'`);
+  await asSchemaLogin(admin, `GRANT assent_app TO ${login}; GRANT ${owner}, assent_app TO ${member}`);
+  await asSchemaLogin(admin, `CREATE DATABASE ${name} OWNER ${owner}`);
+  await asSchemaLogin(
     admin,
     `REVOKE CONNECT ON DATABASE ${name} FROM PUBLIC; GRANT CONNECT ON DATABASE ${name} TO ${login}`,
   );
@@ -42,7 +42,7 @@ export async function createProductionDatabase(): Promise<ProductionDatabase> {
     return made.href;
   };
   // As the clusters of Postgres 14 and older have it.
-  await asOwner(`${postgres}/${name}`, 'GRANT CREATE ON SCHEMA public TO PUBLIC');
+  await asSchemaLogin(`${postgres}/${name}`, 'GRANT CREATE ON SCHEMA public TO PUBLIC');
   await migrateUp(url(owner), 'production', 'Africa/Lagos');
   return {
     url: url(login),
@@ -50,8 +50,8 @@ export async function createProductionDatabase(): Promise<ProductionDatabase> {
     memberUrl: url(member),
     superuserUrl: `${postgres}/${name}`,
     async drop() {
-      await asOwner(admin, `DROP DATABASE ${name} WITH (FORCE)`);
-      for (const one of logins) await asOwner(admin, `DROP ROLE ${one}`);
+      await asSchemaLogin(admin, `DROP DATABASE ${name} WITH (FORCE)`);
+      for (const one of logins) await asSchemaLogin(admin, `DROP ROLE ${one}`);
     },
   };
 }

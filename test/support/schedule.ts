@@ -108,7 +108,7 @@ export interface PlayedSchedule {
   /** `n status[ reason] attempts` of each. */
   billings(): Promise<string[]>;
   /** Webhooks to a party about schedules. */
-  told(party: 'bank' | 'merchant'): Promise<Announced[]>;
+  announced(party: 'bank' | 'merchant'): Promise<Announced[]>;
 }
 
 type Decision = 'approve_once' | 'approve_recurring' | 'suspended' | 'deny';
@@ -142,7 +142,7 @@ export async function playSchedule(
         [n, status, ...(reason === null ? [] : [reason]), `${attempts.length}x`].join(' '),
       );
     },
-    async told(party) {
+    async announced(party) {
       const announced = await announcedTo(db, standing[`${party}Id`]);
       return announced.filter(({ type }) => type.startsWith('recurring.'));
     },

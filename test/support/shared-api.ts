@@ -162,7 +162,7 @@ export interface SharedApi {
   parties(terms?: Parameters<typeof standingApproval>[1]): Promise<Parties>;
   enter(type: Role, more?: Partial<NewEntity>): Promise<Caller>;
   /** The first items of all webhooks of one type to a party, oldest first. */
-  told(entityId: string, type: string): Promise<Shown[]>;
+  announced(entityId: string, type: string): Promise<Shown[]>;
 }
 
 /** Serves it from before the first test of the file to after the last one. */
@@ -170,7 +170,7 @@ export function shareApi(settings: Record<string, string> = {}): SharedApi {
   const shared = {
     parties: (terms) => partiesAt(shared.api, terms),
     enter: async (type, more) => callerAt(shared.api, await createParty(shared.api, type, more)),
-    told: async (entityId, type) =>
+    announced: async (entityId, type) =>
       (await announcedTo(shared.db, entityId)).flatMap((one) => (one.type === type ? [one.item] : [])),
   } as SharedApi;
   beforeAll(async () => {

@@ -95,9 +95,9 @@ export async function standingApproval(
  * Moves an owner's business time ahead, as a jump of the test clock does, without a signal to
  * anybody.
  */
-export async function moveClock(db: Database, ownerId: string, by: string): Promise<void> {
+export async function moveClock(db: Database, billerId: string, by: string): Promise<void> {
   await db.rows`
-    UPDATE entities SET clock_offset = clock_offset + ${by}::interval WHERE id = ${ownerId}`;
+    UPDATE entities SET clock_offset = clock_offset + ${by}::interval WHERE id = ${billerId}`;
 }
 
 /**
@@ -106,13 +106,13 @@ export async function moveClock(db: Database, ownerId: string, by: string): Prom
  *
  * @returns the day that it is then
  */
-export async function toNoon(db: Database, ownerId: string): Promise<string> {
+export async function toNoon(db: Database, billerId: string): Promise<string> {
   const moved = await db.row<{ day: string }>`
     UPDATE entities SET clock_offset =
       (noon.at AT TIME ZONE 'Africa/Lagos') - clock_timestamp()
     FROM (SELECT date_trunc('day',
       clock_timestamp() AT TIME ZONE 'Africa/Lagos') + interval '36 hours' AS at) AS noon
-    WHERE id = ${ownerId} RETURNING noon.at::date::text AS day`;
+    WHERE id = ${billerId} RETURNING noon.at::date::text AS day`;
   return moved?.day ?? '';
 }
 

@@ -1,5 +1,5 @@
 import type { BookableDays } from '../../src/files/bank-file/line';
-import type { ReadLine } from '../../src/domain/books/bank-statement';
+import type { ReadLine } from '../../src/domain/books/bank-file';
 
 type Reader = (
   chunks: AsyncIterable<Buffer>,

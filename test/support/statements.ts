@@ -14,8 +14,8 @@ export const linesOf = (file: string) => file.split('\r\n').slice(1, -2);
 export const totalOf = (file: string) => file.split('\r\n').at(-2)?.split(',').slice(0, 3);
 
 /** The day that it is for a party. */
-export async function dayOf(db: Database, ownerId: string): Promise<string> {
-  const found = await db.row<{ now: Date }>`SELECT business_now(${ownerId}) AS now`;
+export async function dayOf(db: Database, billerId: string): Promise<string> {
+  const found = await db.row<{ now: Date }>`SELECT business_now(${billerId}) AS now`;
   return calendarDay(found?.now ?? new Date(0), timeZone);
 }
 
@@ -26,7 +26,7 @@ export async function postCharges(
   amount: bigint,
   count: number,
 ): Promise<void> {
-  const paid = { amount, currency: 'NGN', bankId, merchantId, ownerId: merchantId };
+  const paid = { amount, currency: 'NGN', bankId, merchantId, billerId: merchantId };
   const settledAt = new Date();
   await db.transaction((trx) =>
     postEntries(
@@ -63,9 +63,9 @@ export async function settleMany(
     const closed = await trx.rows<{ id: string; settledAt: Date }>`
       UPDATE billing_requests SET status = 'successful', closed_by = 'bank',
         bank_transaction_id = 'tx-' || id,
-        closed_at = settling_now(owner_id), sequence = sequence + 1
+        closed_at = settling_now(biller_id), sequence = sequence + 1
       WHERE id = ANY(${ids}) RETURNING id, closed_at AS "settledAt"`;
-    const paid = { amount: 100n, currency: 'NGN', bankId, merchantId, ownerId: merchantId };
+    const paid = { amount: 100n, currency: 'NGN', bankId, merchantId, billerId: merchantId };
     await postEntries(
       trx,
       closed.map(({ id, settledAt }) => entryOf({ kind: 'charge', resourceId: id, settledAt, paid })),

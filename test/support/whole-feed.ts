@@ -17,7 +17,7 @@ export async function wholeFeed(db: Executor): Promise<void> {
 }
 
 /** The charges and intents in a party's feed, with the number of each. */
-export async function toldInFeed(
+export async function announcedInFeed(
   db: Database,
   entityId: string,
 ): Promise<[type: string, id: string, sequence: number][]> {

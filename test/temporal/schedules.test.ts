@@ -6,7 +6,7 @@ import { makeKeyring } from '../../src/database/keyring/keyring';
 import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { prepareNamespace } from '../../src/temporal/namespace';
 import { ensureSchedules } from '../../src/temporal/schedules';
-import { asOwner, createTestDatabase } from '../support/database';
+import { asSchemaLogin, createTestDatabase } from '../support/database';
 import { eventually } from '../support/engine';
 import { installation, programOf } from '../support/installation';
 import { makeFolder } from '../launch/folder';
@@ -106,7 +106,7 @@ test('worker, "assent migrate" and "npm start" of an installation that was given
   const { temporalAddress } = await servers();
   const mine = await createTestDatabase();
   // A copy of the template, as all databases of the tests are; a migrated one has an id of its own.
-  await asOwner(
+  await asSchemaLogin(
     mine.url,
     `UPDATE temporal_state SET installation = gen_random_uuid(), namespace_id = 'its own'`,
   );

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { beating } from '../../src/worker/activity-heartbeat';
+import { withHeartbeats } from '../../src/worker/activity-heartbeat';
 
 test('an effect tells that its worker lives, again and again until it is done', async () => {
   const environment = new MockActivityEnvironment({ heartbeatTimeoutMs: 30 });
   const beats = async (count: number) => {
     for (let beat = 0; beat < count; beat++) await once(environment, 'heartbeat');
   };
-  const effect = beating(async (name: string) => {
+  const effect = withHeartbeats(async (name: string) => {
     await beats(3);
     return `${name} was sent`;
   });
@@ -17,7 +17,7 @@ test('an effect tells that its worker lives, again and again until it is done', 
 
 test('an effect that fails fails as it would alone', async () => {
   const environment = new MockActivityEnvironment({ heartbeatTimeoutMs: 30 });
-  const effect = beating(() => Promise.reject(new Error('Postgres is away')));
+  const effect = withHeartbeats(() => Promise.reject(new Error('Postgres is away')));
 
   await expect(environment.run(effect)).rejects.toThrow('Postgres is away');
 });

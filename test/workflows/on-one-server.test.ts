@@ -1,4 +1,4 @@
-import './on-one-server/reconcile';
+import './on-one-server/recover';
 import './on-one-server/refund';
 import './on-one-server/sandbox-clock';
 import './on-one-server/sweep';

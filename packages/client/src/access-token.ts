@@ -55,14 +55,14 @@ export class AccessToken {
     return (await untilAborted(this.#renewal, signal)).text;
   }
 
-  /** Of a token that was answered with a 401. Another one that came meanwhile is kept. */
+  /** The token that was answered with a 401. Another one that came meanwhile is kept. */
   refused(text: string): void {
     if (this.#token?.text === text) this.#token = undefined;
   }
 
   async #renewed(): Promise<Token> {
     const renewal = this.#ask();
-    // Heard also where all who waited have left.
+    // The rejection is handled also where all who waited have left.
     renewal.then(
       (token) => {
         this.#token = token;

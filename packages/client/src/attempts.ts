@@ -10,7 +10,7 @@ export interface Limits {
   patienceMs: number;
 }
 
-/** What a call depends on beside its arguments. */
+/** A call's clock, randomness and network. */
 export interface Surroundings {
   fetch: typeof fetch;
   /** Milliseconds since 1970. */
@@ -27,7 +27,7 @@ export const REAL: Surroundings = {
   wait: (ms, signal) => sleep(ms, undefined, signal && { signal }),
 };
 
-/** Of the first wait, which is random up to it; each later one may be twice as long. */
+/** Longest first wait, which is random; each later wait may be twice as long. */
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 8_000;
 
@@ -67,7 +67,7 @@ export async function persist<Reply extends { status: number; headers: Headers }
   }
 }
 
-/** A failure of this kind leaves open whether the request was heard. */
+/** A failure of this kind leaves open whether the request arrived. */
 type Outcome<Reply> = { reply: Reply } | { failure: AssentError };
 
 async function oneTry<Reply>(
@@ -81,7 +81,7 @@ async function oneTry<Reply>(
   try {
     return { reply: await send(signal ? AbortSignal.any([signal, late.signal]) : late.signal) };
   } catch (cause) {
-    // What `send` itself says, of a token or of an answer, is not mended by asking again.
+    // An error of `send` itself, about a token or an answer, is not mended by asking again.
     if (cause instanceof AssentError) throw cause;
     if (signal?.aborted) throw aborted(signal.reason);
     if (late.signal.aborted) {

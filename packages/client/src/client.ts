@@ -118,8 +118,8 @@ export class AssentClient {
 
   /**
    * Every item of a list, page after page as they are asked for. Lists come oldest first unless
-   * `sortOrder` is given, so that what is added meanwhile comes last and moves nothing. What the
-   * loop takes out of its own filter moves the rest: collect such a list first, and then act.
+   * `sortOrder` is given, so that what is added meanwhile comes last and moves nothing. An item
+   * that the loop takes out of its own filter moves the rest: collect the list first, then act.
    *
    * @throws AssentError as `call` does; `list_too_long` where pages do not reach all of it
    */
@@ -215,7 +215,7 @@ export class AssentClient {
   }
 }
 
-/** Of a file nothing is read here. */
+/** A file's bytes are not read here. */
 async function emptied({ status, headers }: Response): Promise<Omit<Reply, 'body'>> {
   return { status, headers, requestId: headers.get('x-request-id') ?? undefined };
 }

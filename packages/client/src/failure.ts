@@ -34,8 +34,8 @@ interface Circumstances {
 }
 
 /**
- * Whatever goes wrong with a call. It never holds a token, a secret, or what was sent: it may be
- * logged as it is, but for `data` and `problems`, which are the network's words about your request.
+ * A call that failed. It never holds a token, a secret, or what was sent: it may be logged as it
+ * is, but for `data` and `problems`, which are the network's words about your request.
  */
 export class AssentError extends Error {
   override readonly name = 'AssentError';

@@ -118,7 +118,7 @@ function warn(error: unknown): void {
 
 function answer(response: ServerResponse, status: number, text: string): void {
   if (response.headersSent) return;
-  // Of a body that is too large the rest is not read: this connection has no next request.
+  // The rest of a body that is too large is not read: this connection has no next request.
   response.writeHead(status, {
     'content-type': 'text/plain',
     ...(status === 413 && { connection: 'close' }),

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { WebhookItems } from './api.generated';
 
-/** What a webhook of one type says. */
+/** The items of a webhook of one type. */
 interface WebhookOf<Type extends string, Name extends string, Item> {
   /** Tells one kind from another: `switch (event.type)`. */
   type: Type;

@@ -16,7 +16,7 @@ interface Kit {
   /** A customer that the bank knows; it may decline charges to others. */
   customer: { customerId: string; lookupID: string };
   /** Time for an answer that needs no person. */
-  patienceMs: number;
+  answerTimeoutMs: number;
 }
 
 export interface Check {
@@ -203,9 +203,9 @@ function isApproval({ body }: Answer): boolean {
   return body['bankTransactionId'] !== undefined;
 }
 
-/** Waits for the bank's answers, at most for its patience. */
-async function answered({ network, patienceMs }: Kit, id: string, answers = 1): Promise<void> {
-  const deadline = Date.now() + patienceMs;
+/** Waits for the bank's answers, at most its answer timeout. */
+async function answered({ network, answerTimeoutMs }: Kit, id: string, answers = 1): Promise<void> {
+  const deadline = Date.now() + answerTimeoutMs;
   while (network.answersTo(id).length < answers && Date.now() < deadline) await sleep(POLL_MS);
 }
 

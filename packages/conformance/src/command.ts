@@ -22,8 +22,8 @@ interface Options {
   json?: boolean;
 }
 
-/** Longest `patience`: a longer wait is not for a program. */
-const PATIENCE_MAX_S = 600;
+/** Longest `--patience`: a longer wait is not for a program. */
+const ANSWER_TIMEOUT_MAX_S = 600;
 const WEBHOOK_SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/;
 
 export function fill(command: Command): void {
@@ -76,15 +76,16 @@ function checked(
   }
   const address = /^([A-Za-z0-9.-]{1,253}|\[[0-9a-fA-F:.]{2,45}\]):(\d{1,5})$/.exec(listen);
   if (!address || Number(address[2]) > 65_535) throw new OperatorError('--listen takes host:port');
-  const patienceS = z.coerce.number().min(1).max(PATIENCE_MAX_S).safeParse(patience);
-  if (!patienceS.success) throw new OperatorError(`--patience takes 1 to ${PATIENCE_MAX_S} seconds`);
+  const answerTimeoutS = z.coerce.number().min(1).max(ANSWER_TIMEOUT_MAX_S).safeParse(patience);
+  if (!answerTimeoutS.success)
+    throw new OperatorError(`--patience takes 1 to ${ANSWER_TIMEOUT_MAX_S} seconds`);
   return {
     webhookUrl: accepted('--webhook-url', parseWebUrl(webhookSchemes(config.ALLOW_PRIVATE_WEBHOOKS), url)),
     clientId,
     listen: { host: (address[1] ?? '').replace(/^\[(.*)\]$/, '$1'), port: Number(address[2]) },
     customer: { customerId, lookupID: lookupId },
     allowPrivate: config.ALLOW_PRIVATE_WEBHOOKS,
-    patienceMs: patienceS.data * 1000,
+    answerTimeoutMs: answerTimeoutS.data * 1000,
   };
 }
 

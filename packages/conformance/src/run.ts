@@ -15,7 +15,7 @@ export interface ConformanceOptions {
   listen: { host: string; port: number };
   customer: { customerId?: string | undefined; lookupID?: string | undefined };
   allowPrivate: boolean;
-  patienceMs: number;
+  answerTimeoutMs: number;
   /** Receives the title of each check that begins. */
   progress: (title: string) => void;
 }
@@ -37,7 +37,7 @@ const LONGEST_QUIET_MS = 30_000;
 
 /** @throws OperatorError if the bank and the network cannot reach each other */
 export async function runConformance(options: ConformanceOptions): Promise<Verdict[]> {
-  const { webhookUrl, webhookSecret, listen, customer, allowPrivate, patienceMs, progress } = options;
+  const { webhookUrl, webhookSecret, listen, customer, allowPrivate, answerTimeoutMs, progress } = options;
   const network = new StandIn(options);
   const sender = new Sender(webhookUrl, webhookSecret, { allowPrivate });
   try {
@@ -45,7 +45,7 @@ export async function runConformance(options: ConformanceOptions): Promise<Verdi
     await once(server, 'listening').catch((cause: unknown) => {
       throw new OperatorError(`--listen: cannot listen on ${listen.host}:${listen.port}`, { cause });
     });
-    await requireReachable(sender, patienceMs);
+    await requireReachable(sender, answerTimeoutMs);
     const kit = {
       sender,
       network,
@@ -53,7 +53,7 @@ export async function runConformance(options: ConformanceOptions): Promise<Verdi
         customerId: customer.customerId ?? newId('customer'),
         lookupID: customer.lookupID ?? 'amber-river-stone-lamp-42',
       },
-      patienceMs,
+      answerTimeoutMs,
     };
     const played = [];
     for (const { name, title, play } of CHECKS) {
@@ -72,8 +72,8 @@ export async function runConformance(options: ConformanceOptions): Promise<Verdi
   }
 }
 
-async function requireReachable(sender: Sender, patienceMs: number): Promise<void> {
-  const deadline = Date.now() + patienceMs;
+async function requireReachable(sender: Sender, answerTimeoutMs: number): Promise<void> {
+  const deadline = Date.now() + answerTimeoutMs;
   for (;;) {
     const hello = sender.webhook('webhook.test', { sequence: 1, text: 'Hello' });
     const { reached, error } = await sender.send(hello);

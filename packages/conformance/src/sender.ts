@@ -17,13 +17,13 @@ interface Sending {
   forged?: true;
   /** Age of the webhook's timestamp. */
   agoS?: number;
-  /** Time for the response; the network's patience at a retry unless given. */
+  /** Time for the response; the network's answer timeout at a retry unless given. */
   withinMs?: number;
 }
 
-/** The network's patience at the first attempt. */
+/** The network's answer timeout at the first attempt. */
 export const AT_ONCE_MS = 2_000;
-/** The network's patience at a retry. Only checks of speed fail a slow bank. */
+/** The network's answer timeout at a retry. Only checks of speed fail a slow bank. */
 const ANSWER_WITHIN_MS = 10_000;
 
 export class Sender {

@@ -40,13 +40,13 @@ const LARGEST_BODY_BYTES = 256 * 1024;
 const MOST_ANSWERS = 1_000;
 const MOST_TOKENS = 1_000;
 
-interface Place {
+interface Endpoint {
   schema: z.ZodType;
   /** The field with the id of the charge or refund, or of the intent's merchant. */
   key: 'entityId' | 'billingRequestId' | 'refundId';
 }
 
-const PLACES = new Map<string, Place>([
+const ENDPOINTS = new Map<string, Endpoint>([
   ['/v1/billing/intent-response', { schema: intentResponseBody, key: 'entityId' }],
   ['/v1/billing/bank-response', { schema: bankResponseBody, key: 'billingRequestId' }],
   ['/v1/bank/refund-response', { schema: refundResponseBody, key: 'refundId' }],
@@ -57,11 +57,11 @@ export class StandIn {
   private readonly tokens = new Set<string>();
   private readonly answers = new Map<string, Answer[]>();
   private readonly receptions = new Map<string, Reception>();
-  private heardAt = Date.now();
+  private lastRequestAt = Date.now();
 
   constructor(private readonly credentials: { clientId: string; clientSecret: string }) {
     this.server = createServer((request, response) => {
-      this.heardAt = Date.now();
+      this.lastRequestAt = Date.now();
       this.serve(request, response).catch(() => response.destroy());
     });
   }
@@ -91,7 +91,7 @@ export class StandIn {
 
   /** Time since the bank's last request. */
   quietMs(): number {
-    return Date.now() - this.heardAt;
+    return Date.now() - this.lastRequestAt;
   }
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -105,11 +105,11 @@ export class StandIn {
     if (token === undefined || !this.tokens.has(token)) {
       return envelope(response, 401, 'There is no valid access token');
     }
-    const place = request.method === 'POST' ? PLACES.get(path) : undefined;
-    if (!place) return envelope(response, 404, 'Only what a bank answers is played here');
+    const endpoint = request.method === 'POST' ? ENDPOINTS.get(path) : undefined;
+    if (!endpoint) return envelope(response, 404, 'Only what a bank answers is played here');
     const said = jsonObject(body);
     if (!said) return envelope(response, 400, 'The body is not a JSON object');
-    await this.hear(place, said, response);
+    await this.handleCall(endpoint, said, response);
   }
 
   private giveToken(request: IncomingMessage, response: ServerResponse, body: string): void {
@@ -124,9 +124,13 @@ export class StandIn {
     json(response, 200, { access_token: token, token_type: 'Bearer', expires_in: TOKEN_S });
   }
 
-  private async hear(place: Place, body: Record<string, unknown>, response: ServerResponse): Promise<void> {
-    const id = String(body[place.key]);
-    const checked = check(place.schema, body, '');
+  private async handleCall(
+    endpoint: Endpoint,
+    body: Record<string, unknown>,
+    response: ServerResponse,
+  ): Promise<void> {
+    const id = String(body[endpoint.key]);
+    const checked = check(endpoint.schema, body, '');
     const problems = (checked.problems ?? []).map((problem) => `${problem.path} ${problem.message}`);
     const answers = this.answers.get(id) ?? [];
     const nth = answers.length + 1;

@@ -73,7 +73,7 @@ export class Phone {
     return this.paymentIds.get(customerId);
   }
 
-  hear(event: WebhookEvent): void {
+  receive(event: WebhookEvent): void {
     // A webhook may arrive twice, and the customer must be asked once.
     if (this.deliveries.has(event.deliveryId)) return;
     remember(this.deliveries, event.deliveryId, DELIVERIES_MAX);

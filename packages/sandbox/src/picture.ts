@@ -11,7 +11,7 @@ export type Known = Pick<Customer, 'customerId' | 'lookupID' | 'name'> & { tempe
 /** Newest records of each kind for the page; older records are in the history. */
 const SHOWN = 100;
 /** Newest schedules whose retries and skips are told: each takes a call of its own. */
-const SCHEDULES_TOLD = 10;
+const SCHEDULES_SHOWN = 10;
 
 /**
  * Reads everything from the API again, so that the page is right even if a webhook is lost. The
@@ -34,7 +34,7 @@ export async function takePicture(
   ]);
   const told = await Promise.all(
     schedules.data.schedules
-      .slice(0, SCHEDULES_TOLD)
+      .slice(0, SCHEDULES_SHOWN)
       .map(({ scheduleId }) => shop.call('getSchedule', { path: { scheduleId } })),
   );
   const billingsOf = new Map(told.map(({ data }) => [data.scheduleId, data.billings]));

@@ -57,7 +57,7 @@ export class Sandbox {
       cast.shop.entityId,
       (id) => this.known.find(({ customerId }) => customerId === id)?.temperament ?? 'silent',
       () => this.repaint(),
-      (error) => this.hear(error),
+      (error) => this.logFailure(error),
     );
     this.shop = new Shop(client(cast.shop, this.wire.recorded('shop')), (id) => this.phone.paymentIdOf(id));
   }
@@ -83,7 +83,7 @@ export class Sandbox {
 
   webhook(party: 'shop' | 'bank', event: WebhookEvent): void {
     // The shop takes a webhook only as news: its figures come from the API.
-    if (party === 'bank') void this.preparing?.then(() => this.phone.hear(event));
+    if (party === 'bank') void this.preparing?.then(() => this.phone.receive(event));
     this.repaint();
   }
 
@@ -116,7 +116,7 @@ export class Sandbox {
           this.trouble = null;
         }
       } catch (error) {
-        this.hear(error);
+        this.logFailure(error);
         this.trouble = `The network cannot be asked: ${inWords(error)}`;
         this.isStale = true;
       }
@@ -138,7 +138,7 @@ export class Sandbox {
         this.repaint();
         return;
       } catch (error) {
-        this.hear(error);
+        this.logFailure(error);
         this.trouble = `The shop and the bank cannot get ready: ${inWords(error)}`;
         this.stream.publish('state', this.state);
         await wait(RETRY_MS, undefined, { ref: false });
@@ -196,7 +196,7 @@ export class Sandbox {
     this.phone.takeUp((id) => open.has(id));
   }
 
-  private hear(error: unknown): void {
+  private logFailure(error: unknown): void {
     // The wire shows a 409 to the reader; the log need not repeat it.
     if (!this.isClosed && !(error instanceof AssentError && error.status === 409)) {
       this.log.warn({ err: error }, 'a party of the sandbox failed');

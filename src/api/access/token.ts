@@ -13,8 +13,8 @@ import { isPercentEncoded } from '../http/validation';
 
 /**
  * `POST /v1/oauth/token`: OAuth 2.0 client credentials (RFC 6749 §4.4), with the client in the
- * form, in a JSON body or in HTTP Basic. The one endpoint outside the envelope: its errors are
- * those of §5.2.
+ * form, in a JSON body or in HTTP Basic. The only endpoint outside the envelope: its errors are RFC
+ * 6749's, §5.2.
  */
 export function tokenEndpoint(login: ClientLogin, failures: FailedAuthentication): RequestHandler {
   /**

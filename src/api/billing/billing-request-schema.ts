@@ -63,9 +63,9 @@ export const customerBillBody = (config: Config) =>
   );
 
 /**
- * Two forms: with `action`, as the guide has it, and without, where the id of the debit or the
- * reason of the refusal says which it is. Both become one answer. The guide's form always has a
- * `bankTransactionId`; that of a refusal names no debit, and is not kept.
+ * Two forms: with `action`, as in the guide, and without, where a debit's id approves and a reason
+ * declines. Both become one answer. The guide's form always has a `bankTransactionId`; a refusal's
+ * names no debit, and is not kept.
  */
 export const bankResponseBody = z
   .strictObject({
@@ -146,7 +146,7 @@ export const billingRequestPath = z.strictObject({ billingRequestId: id('billing
 
 const biller = z.union([shown.id('merchant'), shown.id('bank')]);
 
-/** Each item has these, whether its charge was accepted or not. */
+/** Fields of every item, accepted or not. */
 export const echoed = {
   phrase: shown.words('The `paymentID` or `lookupID` that was billed, as you sent it', EXAMPLE_PAYMENT_ID),
   entityId: biller.meta({ description: 'You' }),

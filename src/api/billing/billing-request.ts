@@ -113,8 +113,8 @@ async function startWorkflow(
       },
       summary:
         only === undefined
-          ? workflowSummary.charges({ count: ids.length, ownerId: entityId, ...sum })
-          : workflowSummary.charge({ reference: only, ownerId: entityId, ...sum }),
+          ? workflowSummary.charges({ count: ids.length, billerId: entityId, ...sum })
+          : workflowSummary.charge({ reference: only, billerId: entityId, ...sum }),
     },
   ]);
 }
@@ -170,7 +170,7 @@ async function showBillingRequest({ caller, params, deps }: PathCall<typeof sche
   const credit = payeeBankId === null ? undefined : await readCredit(deps.db, request.billingRequestId);
   const paymentID =
     agreementId !== null && paymentIdKey !== null
-      ? makePaymentId(deps.db.keyring, paymentIdKey, agreementId, request.ownerId)
+      ? makePaymentId(deps.db.keyring, paymentIdKey, agreementId, request.billerId)
       : undefined;
   const { metadata, bankTransactionId, ...fields } = fieldsOf(schema.billingRequest, request);
   return {
@@ -178,7 +178,7 @@ async function showBillingRequest({ caller, params, deps }: PathCall<typeof sche
     data: {
       ...fields,
       amount: formatAmount(request.amount, request.currency),
-      entityId: request.ownerId,
+      entityId: request.billerId,
       ...(payeeBankId !== null &&
         payeeLookupId !== null && { payee: { bankId: payeeBankId, lookupID: payeeLookupId } }),
       ...(credit && { credit }),

@@ -83,7 +83,7 @@ export const intent = z
 
 export const intentOutcome = z.strictObject(outcomeFields);
 
-/** Each item has these, however the intent was decided. */
+/** Fields of every item, however the intent was decided. */
 export const echoed = {
   lookupID: shown.words('As you sent it', EXAMPLE_PHRASE),
   entityId: shown.id('merchant', 'You'),

@@ -19,8 +19,8 @@ import { momentIn, shown } from './transaction';
 import * as schema from './transaction-search-schema';
 
 /**
- * Searches for payments. What is searched for stands in the body: it may be a person's name, and
- * addresses are kept in logs.
+ * Searches for payments. The text stands in the body: it may be a person's name, and addresses are
+ * kept in logs.
  */
 
 type Filter = z.output<typeof schema.totalsBody>;

@@ -20,10 +20,10 @@ import { check, invalidRequest } from '../http/validation';
 import { forgetSession, keepSession, lastsMs, openSession, readSession, type Session } from './cookie';
 
 /**
- * The console's way to the API: who signs in gets a session in place of a token, and calls below
- * `/console/api` are the public ones, made with the token that the session holds. So the page can
- * do what the token's owner can do, and nothing else; neither secret nor token ever reach it.
- * No page of another site reaches it.
+ * The console's way to the API. A sign-in makes a session in place of a token. Calls below
+ * `/console/api` are the public calls, with the session's token. So the page can do what the
+ * token's owner can do, and nothing else; neither secret nor token ever reach it. No page of
+ * another site reaches it.
  */
 
 interface Access {
@@ -161,7 +161,7 @@ const calling =
     next();
   };
 
-/** The API's own URL. Links name the session that made them, for they have no header. */
+/** The API's own URL. Links have no header, so each names the session that made it. */
 function callOf(url: string): { url: string; sessionId?: string } | undefined {
   if (url.startsWith(`${PREFIX}/v1/`)) return { url: url.slice(PREFIX.length) };
   if (!url.startsWith(OF_SESSION)) return undefined;

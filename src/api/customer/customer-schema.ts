@@ -20,7 +20,7 @@ import * as shown from '../http/response-fields';
 
 export const byEmail = z.strictObject({ email });
 
-/** Longest address of a picture, as long as any other address on the web may be. */
+/** Longest URL of a picture, as of any other URL. */
 const PICTURE_MAX = 2048;
 
 const names = {

@@ -25,7 +25,7 @@ import type { Download } from '../http/download';
 import { NAME_MAX, text } from '../http/request-fields';
 import { canonicalJson, checkJson } from '../http/json';
 import { JsonListReader } from '../http/json-list';
-import { Places } from '../http/places';
+import { Slots } from '../http/slots';
 import type { Call, PathCall } from '../http/call';
 import { section, type Arriving, type LongBody, type Received } from '../http/route';
 import { check, invalidRequest } from '../http/validation';
@@ -53,8 +53,8 @@ const LOADS = { what: 'large batches', all: 20, ofCaller: 2, retryAfterS: RETRY_
  */
 const HELD = { what: 'batches', all: 50, ofCaller: 12, retryAfterS: RETRY_S };
 /**
- * A batch up to this size takes no place, for other requests are as large: a bank may send each
- * customer by itself, as many at once as the rate limits let it.
+ * A batch up to this size takes no slot: other requests are as large, and a bank may send each
+ * customer by itself.
  */
 const FEW = { entries: 10, bytes: 16 * 1024 };
 
@@ -62,12 +62,12 @@ const FEW = { entries: 10, bytes: 16 * 1024 };
 export type ArrivedBatch = { entries: BatchEntry[] } | { batchId: string; total: number };
 
 /**
- * Takes batches in as they arrive. Up to `SMALL_BATCH` entries stay in memory; with more, all are
- * staged page by page, and an upload costs the same memory however long it is.
+ * Takes batches in as they arrive. Up to `SMALL_BATCH` entries stay in memory. A longer batch is
+ * staged page by page, and so costs no more memory.
  */
 export function batchBody(): LongBody<ArrivedBatch, unknown> {
-  const loads = new Places(LOADS);
-  const held = new Places(HELD);
+  const loads = new Slots(LOADS);
+  const held = new Slots(HELD);
 
   async function receive({
     bytes: body,
@@ -80,32 +80,32 @@ export function batchBody(): LongBody<ArrivedBatch, unknown> {
     let entries: BatchEntry[] = [];
     let total = 0;
     let bytesRead = 0;
-    let place: Places | undefined;
+    let slot: Slots | undefined;
 
-    function takePlace(next: Places): void {
-      if (place === next) return;
+    function takeSlot(next: Slots): void {
+      if (slot === next) return;
       next.enter(bank);
-      place?.leave(bank);
-      place = next;
+      slot?.leave(bank);
+      slot = next;
     }
 
     async function stage(): Promise<void> {
-      takePlace(loads);
+      takeSlot(loads);
       const page = entries.slice(0, PAGE_ENTRIES);
       await stagePage(deps.db, batchId, total - entries.length, page);
       entries = entries.slice(PAGE_ENTRIES);
     }
 
     async function release(): Promise<void> {
-      place?.leave(bank);
-      if (place === loads) await discard(deps, batchId);
+      slot?.leave(bank);
+      if (slot === loads) await discard(deps, batchId);
     }
 
     try {
       canonical.add('{"customers":[');
       for await (const chunk of body) {
         bytesRead += chunk.length;
-        if (!place && bytesRead > FEW.bytes) takePlace(held);
+        if (!slot && bytesRead > FEW.bytes) takeSlot(held);
         for (const bytes of list.read(chunk)) {
           if (total === BATCH_ENTRIES_MAX) throw invalidRequest([{ path: 'customers', message: tooMany }]);
           const { entry, form } = read(bytes);
@@ -113,7 +113,7 @@ export function batchBody(): LongBody<ArrivedBatch, unknown> {
           canonical.add(form);
           entries.push(own(entry));
           total += 1;
-          if (!place && total > FEW.entries) takePlace(held);
+          if (!slot && total > FEW.entries) takeSlot(held);
           if (total > SMALL_BATCH && entries.length >= PAGE_ENTRIES) await stage();
         }
       }

@@ -21,7 +21,7 @@ export interface Reply {
   body: unknown;
   /** The body as a repeat shows it an hour later, where it has secrets. */
   bodyWithoutSecrets?: unknown;
-  /** The answer is that of an earlier request with the same idempotency key. */
+  /** The answer repeats an earlier request's with the same idempotency key. */
   replayed?: boolean;
 }
 

@@ -7,14 +7,14 @@ import { Failure } from '../../domain/failures';
 import { countedAddress } from './client-address';
 import { GrowingBuffer } from './growing-buffer';
 import { parseJson } from './json';
-import { AnonymousBodies, DECODERS, Places, type BodyPlace } from './places';
+import { AnonymousBodies, DECODERS, Slots, type BodySlot } from './slots';
 
 /** Largest body of an ordinary request. 100 merchants with the longest URLs have more. */
 export const BODY_LIMIT_BYTES = 256 * 1024;
 /** A client id and a secret have a hundred characters, three hundred where a form escapes each. */
 export const CREDENTIALS_LIMIT_BYTES = 4 * 1024;
 
-/** Longest wait for the next byte: a sender silent for longer is lost. */
+/** Longest wait for the next byte: a sender that is silent longer is lost. */
 const SILENCE_MS = 10_000;
 /** Interval at which a waiting reader checks the pace of a body. */
 const TICK_MS = 250;
@@ -35,13 +35,13 @@ const PACE_ANONYMOUS: Pace = { graceMs: 5_000, leastBytesPerS: 32 * 1024 };
 export const JSON_TYPE = 'application/json';
 
 /** @throws Failure as `requireType`, `readBytes` and `parseJson` */
-export async function readJsonBody(req: Request, limitBytes: number, place?: BodyPlace): Promise<unknown> {
+export async function readJsonBody(req: Request, limitBytes: number, slot?: BodySlot): Promise<unknown> {
   requireType(req, [JSON_TYPE]);
-  return parseJson(await readBytes(req, limitBytes, place));
+  return parseJson(await readBytes(req, limitBytes, slot));
 }
 
 /**
- * The type that the body has of those that it may have.
+ * The body's type, one of the allowed types.
  *
  * @throws Failure unsupported_media_type, or invalid_request where there is no body
  */
@@ -82,20 +82,20 @@ function isOfType(req: Request, wanted: string): boolean {
   }
 }
 
-/** @throws Failure as `bodyChunks`, and what the place throws */
-export async function readBytes(req: Request, limitBytes: number, place?: BodyPlace): Promise<Buffer> {
+/** @throws Failure as `bodyChunks`, and what the slot throws */
+export async function readBytes(req: Request, limitBytes: number, slot?: BodySlot): Promise<Buffer> {
   const bytes = new GrowingBuffer();
   for await (const piece of bodyChunks(req, limitBytes)) {
     bytes.add(piece);
-    place?.has(bytes.length);
+    slot?.has(bytes.length);
   }
   return bytes.whole();
 }
 
 /**
  * The bytes of a body as they arrive, read as fast as they are taken. Limit and pace hold for the
- * bytes that arrive, and for those that a decoder makes of them. A refusal does not wait for the
- * body's end, which may never come: the server drops the rest.
+ * bytes that arrive, and for the decoder's bytes. A refusal does not wait for the body's end, which
+ * may never come: the server drops the rest.
  *
  * @throws Failure body_too_large, request_too_slow, unsupported_media_type for an unknown encoding
  *   or any of a caller who is not known, rate_limited or unavailable where too many are under way,
@@ -152,7 +152,7 @@ const ENCODINGS = new Map<string, () => Transform>([
   ['gzip', createGunzip],
   ['deflate', createInflate],
 ]);
-const decoders = new Places(DECODERS);
+const decoders = new Slots(DECODERS);
 const anonymous = new AnonymousBodies();
 
 /** A stream of the body's own: destroying the request would close its connection. */

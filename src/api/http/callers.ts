@@ -7,7 +7,7 @@ export const BANK = { roles: ['bank'], limit: 'caller' } as const;
 export const ANSWER = { roles: ['bank'], limit: 'answer' } as const;
 export const MERCHANT = { roles: ['merchant'], limit: 'caller' } as const;
 export const PROVIDER = { roles: ['provider'], limit: 'caller' } as const;
-/** Merchant, provider and bank, each for what is its own. */
+/** Merchant, provider and bank, each for its own rows. */
 export const ANYONE = { roles: ROLES, limit: 'caller' } as const;
 /** Callers who see several merchants. */
 export const SEES_MERCHANTS = { roles: ['provider', 'bank'], limit: 'caller' } as const;

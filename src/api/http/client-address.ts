@@ -5,8 +5,8 @@ type Connected = Pick<Request, 'ip' | 'socket'>;
 
 /**
  * The address that connects, or that a trusted proxy adds to `X-Forwarded-For`. An address that the
- * client writes there stands left of it, and is not read unless the client's own is trusted: so
- * balancers alone may be trusted, and no network that others share.
+ * client writes there stands left of it, and is read only if the client's own is trusted. So trust
+ * balancers alone, and no network that others share.
  */
 export function clientAddress(req: Connected): string {
   return parsed(req).toString();

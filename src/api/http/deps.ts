@@ -4,7 +4,7 @@ import type { Config } from '../../settings/config';
 import type { Database } from '../../database/pool/connection';
 import type { Problem } from '../../domain/failures';
 import type { Tracing } from '../../process/span';
-import type { CallerLimiter } from './places';
+import type { CallerLimiter } from './slots';
 import type { TokenBuckets } from './rate-limit';
 import type { MeasureUnknown } from './request-metrics';
 

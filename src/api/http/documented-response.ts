@@ -13,7 +13,7 @@ export type DocumentedAnswer<Answers extends Operation['answers']> = Extract<
   Answer | Download
 >;
 
-/** An answer of an operation with several statuses says which. */
+/** An operation with several statuses names the status in its answer. */
 type Naming<Status, All, One> = [All] extends [Status] ? One : One & { status: Status };
 
 type Parts<One> =

@@ -8,10 +8,9 @@ import { showRateLimit, tooManyRequests } from './rate-limit';
 /**
  * Counts, by address, the requests that did not prove who sends them.
  *
- * Only failures are counted, and after it is known that they are: a caller with a good token is not
- * refused for what others send from its address. Each process counts for itself and in memory, so
- * that a flood of bad tokens reaches no database; several processes together let through as many
- * times more.
+ * Failures alone are counted, once they are known: a good token is not refused for the bad tokens
+ * of its address. Each process counts in its own memory, so a flood of bad tokens reaches no
+ * database. Two processes let through twice as many.
  */
 export interface FailedAuthentication {
   /** Counts one, and says in the answer how many are left. @throws Failure rate_limited */
@@ -21,8 +20,8 @@ export interface FailedAuthentication {
 }
 
 /**
- * Addresses remembered at once, of some 150 bytes each; beyond it the one that failed longest ago
- * is forgotten.
+ * Addresses remembered at once, of some 150 bytes each. The address that failed longest ago is
+ * forgotten first.
  */
 const ADDRESSES_MAX = 20_000;
 

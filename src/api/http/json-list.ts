@@ -9,7 +9,7 @@ const [QUOTE, BACKSLASH, OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = B
 const WHITE = new Set(Buffer.from(' \t\n\r'));
 
 /**
- * Splits a JSON body, one object with one long list of objects, into these objects, and never has
+ * Splits a JSON body, one object with one long list of objects, into the list's objects, without
  * the whole in memory. It looks for the bytes that begin and end an object, and leaves their
  * meaning to `checkJson`.
  *
@@ -29,7 +29,7 @@ export class JsonListReader {
   /** @param maxBytes of one object; a larger one is not kept */
   constructor(private readonly maxBytes: number) {}
 
-  /** The objects that these bytes complete; undefined for one that is too large. */
+  /** The objects that the bytes complete; undefined for an object that is too large. */
   *read(chunk: Buffer): Generator<Buffer | undefined, void, void> {
     let from = 0;
     for (let i = 0; i < chunk.length; i++) {

@@ -26,7 +26,7 @@ export function parseJson(bytes: Uint8Array): unknown {
 }
 
 /**
- * Reads JSON as `parseJson`, and returns what is wrong with the meaning of a valid one.
+ * Reads JSON as `parseJson`, and returns the problems of a valid text's meaning.
  *
  * @throws Failure invalid_request for invalid JSON, and for more than `MAX_PARTS`
  */
@@ -115,7 +115,10 @@ function keyOf(quoted: string): string {
   return quoted.includes('\\') ? (JSON.parse(quoted) as string) : quoted.slice(1, -1);
 }
 
-/** A regular expression that knows escapes needs stack for each, and a text may have millions. */
+/**
+ * A regular expression that knows escapes needs stack for each escape, and a text may have
+ * millions.
+ */
 function endOfString(text: string, start: number): number {
   for (let at = start; ; at++) {
     at = text.indexOf('"', at);

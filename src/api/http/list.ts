@@ -1,7 +1,7 @@
 import type { Listed } from '../../database/query/list-page';
 
 /**
- * One page of a list. It says beside the total where there are more than are counted.
+ * One page of a list. Its total may be a lower bound, and says so.
  *
  * @param names one of the things, and the array of them
  */

@@ -26,7 +26,7 @@ function isOwnPages(req: Request): boolean {
   return site === undefined ? isOwnOrigin(req) : site === 'same-origin';
 }
 
-/** For a request that reads, which may also come from an address that a person typed. */
+/** For a read, which a person may also request by typing its address. */
 function isOtherPages(req: Request): boolean {
   const site = req.headers['sec-fetch-site'];
   return site !== undefined && site !== 'same-origin' && site !== 'none';
@@ -44,8 +44,8 @@ function originOf(url: string): string | undefined {
 }
 
 /**
- * Protects endpoints without authentication. A foreign site may have its own name lead here, and a
- * browser takes it for a page of ours; it cannot do so with an address, or with `localhost`.
+ * Protects endpoints without authentication. A foreign site may point its own name here, and a
+ * browser takes it for a page of ours. An address or `localhost` cannot be pointed so.
  *
  * @param path of the page to open instead
  */

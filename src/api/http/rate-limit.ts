@@ -117,8 +117,8 @@ export async function meterCaller(
 }
 
 /**
- * Takes a token for each identifier that an intent or a bill names: a call of a hundred costs as
- * much as a hundred calls of one.
+ * Takes a token for each identifier that an intent or a bill names: one call of a hundred costs as
+ * much as a hundred calls.
  *
  * @throws Failure rate_limited where not all of them fit; then none is taken
  */

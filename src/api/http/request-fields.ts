@@ -33,7 +33,7 @@ const read = <Value>(parse: (text: string) => Parsed<Value>) =>
     return z.NEVER;
   });
 
-/** Characters that no field takes, and the rest, of which at least one must be no blank. */
+/** Characters that no field takes; at least one other character must be no blank. */
 const REFUSED = String.raw`\u0000-\u001F\u007F-\u009F\u202A-\u202E\u2066-\u2069`;
 export const SHOWN = `^[^${REFUSED}]*$`;
 const BLANK = String.raw`\s\uFEFF`;

@@ -223,7 +223,7 @@ export function fieldsOf<Shape extends z.ZodRawShape, Of extends object>(
   >;
 }
 
-/** The `data` of a call of which no item was accepted, by its status. */
+/** The `data` of a call without an accepted item, by its status. */
 export const refusedItems = <Status extends 400 | 403 | 404 | 429>(
   echoed: z.ZodRawShape,
   ...statuses: Status[]

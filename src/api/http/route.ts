@@ -26,7 +26,7 @@ import { sendDownload, type Download } from './download';
 import { acceptOnce, readIdempotencyKey } from './idempotency';
 import { canonicalJson, parseJson } from './json';
 import type { Operation, Tag } from './operation';
-import { BodyPlace, type Places } from './places';
+import { BodySlot, type Slots } from './slots';
 import { meterCaller, meterItems, type Bucket } from './rate-limit';
 import { requestIdOf } from './request-log';
 import { unknownBuckets } from './unknown-identifier';
@@ -57,7 +57,7 @@ export interface LongBody<Body, Query> {
   /** By media type the form of a JSON body, or what is said of a file: for the document. */
   types: Record<string, z.ZodType | { description: string; example: string }>;
   limitBytes: number;
-  /** Left out, that of ordinary bodies. */
+  /** Left out: the limit of ordinary bodies. */
   pace?: Pace;
   receive(arriving: Arriving<Query>): Promise<Received<Body>>;
 }
@@ -76,7 +76,7 @@ export interface Received<Body> {
   body: Body;
   indexes: Indexes;
   /**
-   * Called once the call is over: gives back the body's place, and deletes what the database has of
+   * Called once the call is over: gives back the body's slot, and deletes what the database has of
    * it and no call accepted.
    */
   release: () => Promise<void>;
@@ -129,16 +129,16 @@ type NothingBeyond<Paths> = [Paths] extends [never] ? unknown : { 'answers more 
 export function serve(
   deps: ApiDeps,
   authenticate: Authenticate,
-  places: { bodies: Places; downloads: Places },
+  slots: { bodies: Slots; downloads: Slots },
   one: Route,
 ): RequestHandler {
   const { options } = one;
   const { longBody } = options;
-  // An answer of an operation with several statuses says which.
+  // An operation with several statuses names the status in its answer.
   const status = Number(Object.keys(one.operation.answers)[0]);
 
-  async function answer(req: Request, res: Response, caller: Caller, place: BodyPlace): Promise<void> {
-    const input = await readInput(one, req, place);
+  async function answer(req: Request, res: Response, caller: Caller, slot: BodySlot): Promise<void> {
+    const input = await readInput(one, req, slot);
     const key = options.idempotent ? readIdempotencyKey(req) : undefined;
     const { body, query } = checkAll(options, caller.role, input, req.originalUrl);
     const params = readPath(options.params, req.params);
@@ -179,8 +179,8 @@ export function serve(
       .take(caller, () => one.handle(call))
       .finally(() => received?.release());
     if ('pages' in outcome) {
-      const file = { ...outcome, pages: inPlaces(outcome.pages, caller, deps.limiter) };
-      return places.downloads.hold(caller, () => sendDownload(res, file));
+      const file = { ...outcome, pages: inSlots(outcome.pages, caller, deps.limiter) };
+      return slots.downloads.hold(caller, () => sendDownload(res, file));
     }
     const reply = 'body' in outcome ? outcome : replyOf(outcome, status);
     if (reply.replayed) res.set('Idempotent-Replayed', 'true');
@@ -188,7 +188,7 @@ export function serve(
   }
 
   return async (req: Request, res: Response) => {
-    if (one.operation.deprecated) tellDeprecated(res, one.operation.deprecated);
+    if (one.operation.deprecated) setDeprecationHeaders(res, one.operation.deprecated);
     const caller = await authenticate(req, res);
     req.caller = caller;
     const unknown = options.namesIdentifiers ? unknownBuckets(deps.config, caller) : [];
@@ -197,22 +197,22 @@ export function serve(
       throw new Failure('forbidden', `A ${caller.role} may not call this endpoint`);
     }
 
-    const place = new BodyPlace(places.bodies, caller);
+    const slot = new BodySlot(slots.bodies, caller);
     try {
-      await answer(req, res, caller, place);
+      await answer(req, res, caller, slot);
     } finally {
-      place.leave();
+      slot.leave();
     }
   };
 }
 
 /** In the forms of RFC 9745 and RFC 8594, on every response of the operation. */
-function tellDeprecated(res: Response, { since, sunset }: NonNullable<Operation['deprecated']>): void {
+function setDeprecationHeaders(res: Response, { since, sunset }: NonNullable<Operation['deprecated']>): void {
   res.set({ Deprecation: `@${Date.parse(since) / 1000}`, Sunset: new Date(sunset).toUTCString() });
 }
 
-/** Each page is read in a place of the caller's, so that others have their turn between two. */
-async function* inPlaces(
+/** Each page is read in a slot of the caller's, so that others have their turn between two. */
+async function* inSlots(
   pages: Download['pages'],
   caller: Caller,
   limiter: ApiDeps['limiter'],
@@ -232,9 +232,9 @@ async function* inPlaces(
 async function readInput(
   { method, options: { body, longBody } }: Route,
   req: Request,
-  place: BodyPlace,
+  slot: BodySlot,
 ): Promise<unknown> {
-  if (body) return readJsonBody(req, BODY_LIMIT_BYTES, place);
+  if (body) return readJsonBody(req, BODY_LIMIT_BYTES, slot);
   // The body of a GET has no meaning in HTTP.
   if (method === 'get' || !hasBody(req)) return undefined;
   if (longBody) {
@@ -242,7 +242,7 @@ async function readInput(
     requireFit(req, longBody.limitBytes);
     return undefined;
   }
-  const bytes = await readBytes(req, BODY_LIMIT_BYTES, place);
+  const bytes = await readBytes(req, BODY_LIMIT_BYTES, slot);
   // Some proxies announce a body with every request.
   if (bytes.length === 0) return undefined;
   requireType(req, [JSON_TYPE]);

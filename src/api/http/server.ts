@@ -15,7 +15,7 @@ import { Failure } from '../../domain/failures';
 import { replyOfFailure } from './answer';
 import type { Caller } from './caller';
 import { countedAddress } from './client-address';
-import { LARGE_BYTES } from './places';
+import { LARGE_BYTES } from './slots';
 
 /**
  * The HTTP server around the application, which limits the cost of a connection before its caller
@@ -32,8 +32,8 @@ const HEADER_BYTES_MAX = 16 * 1024;
 const HEADERS_TIMEOUT_MS = 10_000;
 const TIMEOUT_CHECK_MS = 2_000;
 /**
- * A connection without requests outlives those of most balancers (60 s). Otherwise a balancer now
- * and then sends a request into a connection that closes, and responds 502.
+ * A connection without requests outlives most balancers' (60 s). Otherwise a balancer now and then
+ * sends a request into a connection that closes, and responds 502.
  */
 const KEEP_ALIVE_MS = 75_000;
 /**

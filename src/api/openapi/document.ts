@@ -223,7 +223,7 @@ function refusalOf(
   };
 }
 
-/** The operation's refusals by status: those that follow from its row, and those of its own. */
+/** The operation's refusals by status: the refusals of its row, and its own. */
 function reasonsOf({ method, options, operation: { refusals = {} } }: Route): Map<RefusalStatus, Reason[]> {
   const { roles, params, idempotent, namesIdentifiers, body, longBody } = options;
   // A body that comes unasked is read, too.

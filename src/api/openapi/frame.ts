@@ -3,7 +3,7 @@ import { FAILURES, type FailureCode } from '../../domain/failures';
 import { errorCode, words } from '../http/response-fields';
 import type { JsonSchema } from './schema';
 
-/** Every operation shares these: the envelope, its refusals, and the header fields. */
+/** Shared by every operation: the envelope, its refusals, and the header fields. */
 
 export const answerSchema = (status: number, message: string, data: z.ZodType | undefined) =>
   z.strictObject({

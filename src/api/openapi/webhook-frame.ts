@@ -5,7 +5,7 @@ import { pascalCase } from './names';
 import type { JsonSchema, OpenApiOperation, Schemas } from './schema';
 import { WEBHOOKS } from './webhook';
 
-/** Every webhook shares these: the envelope, its signatures, and the answers that it may get. */
+/** Shared by every webhook: the envelope, its signatures, and the answers that it may get. */
 
 const sequence = z.int().min(1).meta({
   description:

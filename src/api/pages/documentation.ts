@@ -15,7 +15,7 @@ export function documentationEndpoints(table: readonly Route[]): Endpoint[] {
   // Most processes are never asked for either.
   let document: ReturnType<typeof openApiDocument> | undefined;
   const documented = () => (document ??= openApiDocument(table));
-  // Responses that nobody reads stay in memory, so all share these bytes.
+  // Responses that nobody reads stay in memory, so all share one buffer.
   let json: Buffer | undefined;
   const site = filesIn('documentation', (maker) => maker.makeDocumentation(documented()));
   const page: RequestHandler = async (req, res) => {

@@ -96,7 +96,7 @@ export const scheduleBody = (config: Config) =>
 /** A field that is left out stays as it is; `null` removes the value. */
 export const scheduleChange = z
   .strictObject({
-    // Its decimals are those of the schedule's currency.
+    // Its decimals are the schedule's currency's.
     amount: amount
       .meta({ description: 'Amount of each charge in major units of the schedule’s currency' })
       .optional(),

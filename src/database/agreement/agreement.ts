@@ -57,7 +57,7 @@ export async function lockAgreement(trx: Executor, id: string): Promise<Agreemen
 }
 
 /**
- * Creates the agreements of a merchant with these customers that do not exist yet, and locks all.
+ * Creates the agreements that a merchant lacks with the given customers, and locks all.
  *
  * @param currency of the agreements created; an existing agreement keeps its own
  */

@@ -25,7 +25,7 @@ const reachesOf = (trx: Executor, bankId: string, statementId: string) =>
  * Reports a page of the bookings that the bank's files have passed, while there is room to keep
  * them. While several files are in work, only the last of them reports, for all.
  */
-const tellMissing = (
+const openMissing = (
   trx: Executor,
   bankId: string,
   statementId: string,
@@ -36,7 +36,7 @@ const tellMissing = (
     SELECT e.* FROM expected_bookings e
       LEFT JOIN unnest(${[...dueBy.keys()]}::text[], ${[...dueBy.values()]}::date[]) AS r (currency, day) ON r.currency = e.currency
     WHERE (SELECT for_held FROM (${raw(ROOM, { statementId })}) AS room)
-      AND e.bank_id = ${bankId} AND e.matched_by IS NULL AND e.told_in IS NULL AND e.ended_at IS NULL
+      AND e.bank_id = ${bankId} AND e.matched_by IS NULL AND e.reported_in IS NULL AND e.ended_at IS NULL
       AND e.settlement_day <= greatest(r.day, ${dueBy.get('*') ?? null}::date)
       AND e.settlement_day >= (
         SELECT begins FROM bank_statements WHERE bank_id = ${bankId} AND begins IS NOT NULL
@@ -46,7 +46,7 @@ const tellMissing = (
         WHERE o.bank_id = ${bankId} AND o.id <> ${statementId} AND o.status = 'processing')
     ORDER BY e.settlement_day, e.identifier LIMIT ${raw(PAGE)}),
   missing AS (
-    UPDATE expected_bookings e SET told_in = ${statementId} FROM due d
+    UPDATE expected_bookings e SET reported_in = ${statementId} FROM due d
     WHERE e.bank_id = d.bank_id AND e.identified_by = d.identified_by AND e.identifier = d.identifier
     RETURNING e.*),
   page AS (
@@ -65,7 +65,7 @@ const tellMissing = (
   WHERE s.id = ${statementId} RETURNING s.id`;
 
 export async function findMissing(matching: Matching, statementId: string): Promise<void> {
-  while (await findNextMissing(matching, statementId)) matching.beat();
+  while (await findNextMissing(matching, statementId)) matching.heartbeat();
 }
 
 /** @returns whether a booking was missing: there may be more */
@@ -80,7 +80,7 @@ function findNextMissing({ db, bookingDays }: Matching, statementId: string): Pr
         businessDaysBefore(day, bookingDays, country ?? ''),
       ]),
     );
-    const told = await tellMissing(trx, bankId, statementId, due);
-    return told !== undefined;
+    const opened = await openMissing(trx, bankId, statementId, due);
+    return opened !== undefined;
   });
 }

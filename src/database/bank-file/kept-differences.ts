@@ -1,6 +1,6 @@
 /**
  * Bytes of differences of a bank's files of a day: some 80 000 lines, far more than people look
- * into. Further differences are only counted, for what is kept stays for weeks.
+ * into. Further differences are only counted: kept differences stay for weeks.
  */
 const KEPT_BYTES_PER_DAY = 16 * 1024 ** 2;
 

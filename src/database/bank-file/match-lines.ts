@@ -21,7 +21,7 @@ export interface Matching {
   /** The workflow that makes the first attempts at the webhooks. */
   workflowId: string;
   /** Called after each page, and before each exception that ends. */
-  beat: () => void;
+  heartbeat: () => void;
 }
 
 /**
@@ -105,14 +105,14 @@ const matchPage = (trx: Executor, bankId: string, statementId: string) =>
   matched AS (
     UPDATE expected_bookings e SET
       matched_by = CASE WHEN j.is_matched THEN ${statementId} ELSE e.matched_by END,
-      told_in = CASE WHEN j.is_matched THEN e.told_in ELSE ${statementId} END
+      reported_in = CASE WHEN j.is_matched THEN e.reported_in ELSE ${statementId} END
     FROM (SELECT identified_by, identifier, bool_or(is_booking) AS is_matched FROM judged
       WHERE identifier IS NOT NULL AND NOT is_repeat
         AND (verdict = 'matched' OR (verdict = 'amount_differs' AND (SELECT for_held FROM room)))
       GROUP BY identified_by, identifier) AS j
     WHERE e.bank_id = ${bankId} AND e.identified_by = j.identified_by AND e.identifier = j.identifier),
-  told AS (
-    INSERT INTO bank_statement_told (statement_id, line_hash)
+  reported AS (
+    INSERT INTO bank_statement_reported (statement_id, line_hash)
     SELECT DISTINCT ${statementId}, hash FROM judged WHERE NOT is_booking AND NOT is_repeat AND verdict <> 'malformed'
     ON CONFLICT DO NOTHING RETURNING line_hash),
   said AS MATERIALIZED (
@@ -120,7 +120,7 @@ const matchPage = (trx: Executor, bankId: string, statementId: string) =>
         WHEN verdict = 'malformed' THEN verdict
         WHEN is_repeat OR (NOT is_booking AND t.line_hash IS NULL) THEN 'duplicate'
         ELSE verdict END AS difference
-    FROM judged j LEFT JOIN told t ON t.line_hash = j.hash),
+    FROM judged j LEFT JOIN reported t ON t.line_hash = j.hash),
   kept AS (
     INSERT INTO bank_statement_differences (statement_id, position, differences)
     SELECT ${statementId}, min(s.position), jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
@@ -147,7 +147,7 @@ const matchPage = (trx: Executor, bankId: string, statementId: string) =>
   WHERE s.id = ${statementId} AND c.lines > 0 RETURNING s.id`;
 
 export async function matchLines(matching: Matching, statementId: string): Promise<void> {
-  while (await matchNextPage(matching, statementId)) matching.beat();
+  while (await matchNextPage(matching, statementId)) matching.heartbeat();
 }
 
 /** @returns whether there was a page left */
@@ -171,7 +171,7 @@ const knownByNow = (trx: Executor, bankId: string, statementId: string) =>
       AND e.matched_by IS NULL)
   SELECT exception_id AS id FROM found WHERE verdict = 'matched'`;
 
-export async function endExceptionsOfFile({ db, beat }: Matching, statementId: string): Promise<void> {
+export async function endExceptionsOfFile({ db, heartbeat }: Matching, statementId: string): Promise<void> {
   const explained = await workOnFile(db, statementId, async (trx, { bankId }) => [
     ...(await knownByNow(trx, bankId, statementId)),
     ...(await trx.rows<{ id: string }>`
@@ -181,7 +181,7 @@ export async function endExceptionsOfFile({ db, beat }: Matching, statementId: s
   WHERE ${bankId} IN (x.bank_id, x.payee_bank_id) AND x.kind = 'missing_at_bank' AND ${raw(IS_ALL_SAID)}`),
   ]);
   for (const { id } of explained || []) {
-    beat();
+    heartbeat();
     await db.transaction((trx) => endMatchedException(trx, id));
   }
 }

@@ -1,4 +1,4 @@
-import type { Difference, Direction } from '../../domain/books/bank-statement';
+import type { Difference, Direction } from '../../domain/books/bank-file';
 import { isReference } from '../../domain/identifier/reference';
 import type { Executor, Transaction } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
@@ -50,12 +50,12 @@ const OF_BANK = 10_000;
 type Opening = DifferenceRecord & { difference: NewException['kind'] & Difference; direction: Direction };
 
 /** The order of opening: differences that hold money of merchants come first. */
-const TURNS: readonly (readonly Opening['difference'][])[] = [
+const OPENING_ORDER: readonly (readonly Opening['difference'][])[] = [
   ['amount_differs', 'missing_at_bank'],
   ['unknown_here'],
 ];
 
-/** Differences that one transaction looks at: opening an exception takes some milliseconds. */
+/** Differences of one transaction: opening an exception takes some milliseconds. */
 const LOOKED_AT = 500;
 
 /** The place of a difference: its page, and its position in the page from 1. */
@@ -71,11 +71,11 @@ type Found = Place & { one: Opening; of: NewException };
  * differences that have none.
  */
 export async function openDifferences(matching: Matching, statementId: string): Promise<void> {
-  for (const kinds of TURNS) {
+  for (const kinds of OPENING_ORDER) {
     let after: Place | false = { position: -1, n: 0 };
     while (after) {
       after = await openNext(matching, statementId, kinds, after);
-      matching.beat();
+      matching.heartbeat();
     }
   }
 }
@@ -120,9 +120,9 @@ function openNext(
       (position int, n int, exception_id text, bank_transaction_id text, network_reference text)),
   counted AS (
     UPDATE bank_statements SET exceptions = exceptions + ${opened.size} WHERE id = ${statementId}),
-  untold AS (
-    UPDATE expected_bookings e SET told_in = NULL FROM looked d
-    WHERE d.exception_id IS NULL AND ${isBooking(bankId)} AND e.told_in = ${statementId})
+  unreported AS (
+    UPDATE expected_bookings e SET reported_in = NULL FROM looked d
+    WHERE d.exception_id IS NULL AND ${isBooking(bankId)} AND e.reported_in = ${statementId})
   UPDATE bank_statement_differences d SET differences = (
     SELECT jsonb_agg(e.one || jsonb_strip_nulls(jsonb_build_object('exceptionId', l.exception_id)) ORDER BY e.n)
     FROM jsonb_array_elements(d.differences) WITH ORDINALITY AS e (one, n)
@@ -228,8 +228,8 @@ async function roomFor(trx: Transaction, bankId: string, ofFile: number): Promis
  * Ends the work on a file. The file has failed if it has lines that no page has: a restored back-up
  * lost them.
  */
-export async function completeStatement({ db, beat }: Matching, statementId: string): Promise<void> {
-  while (await forgetTold(db, statementId)) beat();
+export async function completeBankFile({ db, heartbeat }: Matching, statementId: string): Promise<void> {
+  while (await deleteReported(db, statementId)) heartbeat();
   await workOnFile(db, statementId, async (trx, { done, summary }) => {
     const status = done < summary.lines ? 'failed' : 'completed';
     await trx.rows`
@@ -241,10 +241,10 @@ export async function completeStatement({ db, beat }: Matching, statementId: str
 const FORGOTTEN_AT_ONCE = 10_000;
 
 /** No line is matched any more, so no line is a duplicate. @returns whether there may be more */
-async function forgetTold(db: Executor, statementId: string): Promise<boolean> {
+async function deleteReported(db: Executor, statementId: string): Promise<boolean> {
   const gone = await db.rows`
-    DELETE FROM bank_statement_told WHERE (statement_id, line_hash) IN (
-      SELECT statement_id, line_hash FROM bank_statement_told WHERE statement_id = ${statementId}
+    DELETE FROM bank_statement_reported WHERE (statement_id, line_hash) IN (
+      SELECT statement_id, line_hash FROM bank_statement_reported WHERE statement_id = ${statementId}
       LIMIT ${raw(FORGOTTEN_AT_ONCE)})
     RETURNING true`;
   return gone.length === FORGOTTEN_AT_ONCE;

@@ -1,4 +1,4 @@
-import type { ReadLine } from '../../domain/books/bank-statement';
+import type { ReadLine } from '../../domain/books/bank-file';
 import { Failure } from '../../domain/failures';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
@@ -181,8 +181,8 @@ export async function readBankFile(db: Executor, statementId: string, bankId?: s
 
 /**
  * Does a part of the work on a file, in a transaction. A bank's files take turns. Otherwise two
- * with the same line would both open its exception, or a booking that one has just matched would be
- * missing for the other. The turn is taken before any other lock.
+ * files with the same line would both open its exception, or a booking that one file has just
+ * matched would be missing for the other. The turn is taken before any other lock.
  *
  * @param work gets the file as it is once its turn has come
  * @returns the result of the work; false if the file has ended

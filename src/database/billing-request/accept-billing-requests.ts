@@ -10,7 +10,13 @@ import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { newId, newReference } from '../identifier/new-id';
 import type { Keyring } from '../keyring/keyring';
-import { merchantFace, payerOf, type MerchantFace, type PayeeFace, type Payer } from '../entity/read-parties';
+import {
+  merchantProfile,
+  payerOf,
+  type MerchantProfile,
+  type PayeeProfile,
+  type Payer,
+} from '../entity/read-parties';
 import { readOneTimePayers } from './find-one-time-payer';
 import { makePaymentId } from '../agreement/payment-id';
 import { unresolvedOfSameAmount } from '../reconciliation-exception/held-amount';
@@ -84,7 +90,7 @@ export interface NewRequest extends Charge {
 }
 
 /** The owner of a charge: a merchant, or the bank of a customer who is to be paid. */
-export type Biller = { merchant: MerchantFace } | { payee: PayeeFace };
+export type Biller = { merchant: MerchantProfile } | { payee: PayeeProfile };
 
 interface Batch {
   id: string;
@@ -110,7 +116,7 @@ export async function acceptCharges(
   const [agreements, counted, merchant, doubts, byLookupId] = await Promise.all([
     lockAgreements(trx, ids),
     countSpending(trx, merchantId, ids, charge),
-    merchantFace(trx, merchantId),
+    merchantProfile(trx, merchantId),
     unresolvedOfSameAmount(trx, merchantId, { agreementIds: ids, lookupIds, ...charge }),
     readOneTimePayers(trx, rules, merchantId, lookupIds),
   ]);
@@ -218,7 +224,7 @@ export async function openScheduledCharge(
   charge: Charge & { scheduleId: string; n: number; attempt: number; workflowId: string },
 ): Promise<Omit<AcceptedCharge, 'status'> & { status: 'pending' | 'declined' }> {
   const [merchant, [counted]] = await Promise.all([
-    merchantFace(trx, agreement.merchantId),
+    merchantProfile(trx, agreement.merchantId),
     countSpending(trx, agreement.merchantId, [agreement.id], charge),
   ]);
   if (!counted) {
@@ -256,7 +262,7 @@ async function insertRequests(
       at.getTime() + (request.approvalRequired ? rules.approvalWindowS : rules.settlementWindowS) * 1000,
     );
 
-  // A bank gets all that one call asks of it in one webhook.
+  // A bank gets all charges of one call in one webhook.
   const deliveryIds = new Map(requests.map(({ payer }) => [payer.bankId, newId('delivery')]));
   const deliveryOf = (request: NewRequest) => deliveryIds.get(request.payer.bankId) ?? '';
   const inserted = recordsOf(
@@ -332,7 +338,7 @@ function acceptedOf(
     cause: schedule ? 'network' : cause,
     row: { id, sequence: 1, at, amount, currency, status: 'pending' },
     ...(schedule && { details: { scheduleId: schedule.id, n: schedule.n } }),
-    tells: {
+    announces: {
       'billing.request': {
         entityId: payer.bankId,
         batchId,

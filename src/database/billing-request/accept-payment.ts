@@ -11,13 +11,13 @@ import {
 } from './accept-billing-requests';
 import type { Executor } from '../pool/connection';
 import { takePrompts } from '../customer/limit-prompts';
-import { payeeFace, payersByLookupId } from '../entity/read-parties';
+import { payeeProfile, payersByLookupId } from '../entity/read-parties';
 
 /**
  * Accepts payments from customers to another customer, asked for by the payee's bank.
  *
- * To the payer's bank such a payment is a one-time charge like any other: no agreement, no limits,
- * and the payer is always asked. The payee's bank takes the place of the merchant.
+ * A payment is a one-time charge to the payer's bank: no agreement, no limits, and the payer is
+ * always asked. The payee's bank takes the place of the merchant.
  *
  * @param to a customer of the bank that asks
  * @throws Failure not_found if the payee is not a customer of this bank
@@ -28,7 +28,7 @@ export async function acceptCustomerPayments(
   to: { bankId: string; lookupId: string },
   { lines, charge, workflowIdOf }: Bill<Extract<BillLine, { lookupId: string }>>,
 ): Promise<AcceptedBill> {
-  const payee = await payeeFace(trx, to.bankId, to.lookupId);
+  const payee = await payeeProfile(trx, to.bankId, to.lookupId);
   const payers = await payersByLookupId(
     trx,
     lines.map((line) => line.lookupId),

@@ -30,10 +30,10 @@ export async function cancelBillingRequest(
   const cancelled = await trx.row<Outcome>`
     UPDATE billing_requests b SET
       status = 'declined', closed_by = ${role}, decline_reason = 'cancelled',
-      closed_at = business_now(b.owner_id),
+      closed_at = business_now(b.biller_id),
       sequence = b.sequence + 1
     WHERE b.id = ${billingRequestId} AND b.status = 'pending' AND b.approval_required
-      AND NOT ${raw(windowPassed('business_now(b.owner_id)'))}
+      AND NOT ${raw(windowPassed('business_now(b.biller_id)'))}
       -- The bank has approved under an id that it had used: money may have moved.
       AND NOT EXISTS (SELECT FROM reconciliation_exceptions x
                       WHERE x.billing_request_id = b.id AND x.state <> 'resolved')
@@ -47,7 +47,7 @@ export async function cancelBillingRequest(
 /** The current status; `declined` for a passed window that the workflow has yet to close. */
 function standing(trx: Executor, billingRequestId: string) {
   return trx.oneRow<{ status: BillingRequestStatus; cancelled: boolean }>`
-    SELECT CASE WHEN status = 'pending' AND ${raw(windowPassed('business_now(owner_id)'))} THEN 'declined'
+    SELECT CASE WHEN status = 'pending' AND ${raw(windowPassed('business_now(biller_id)'))} THEN 'declined'
       ELSE status END AS status,
       coalesce(closed_by IN ('merchant', 'provider'), false) AS cancelled
     FROM billing_requests WHERE id = ${billingRequestId}`;

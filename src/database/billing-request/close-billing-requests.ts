@@ -9,7 +9,7 @@ import { newId } from '../identifier/new-id';
 import type { Keyring } from '../keyring/keyring';
 import type { Executor } from '../pool/connection';
 import { signalAnswered } from '../schedule/write-schedules';
-import type { Tell, Transition } from '../transition/transition';
+import type { TypedAnnouncement, Transition } from '../transition/transition';
 import { writeTransitions } from '../transition/write-transition';
 
 /** A merchant or its provider closes a charge by cancelling it. */
@@ -21,7 +21,7 @@ export interface Outcome {
   batchId: string;
   merchantId: string | null;
   /** The merchant, or the payee's bank. */
-  ownerId: string;
+  billerId: string;
   payeeLookupId: string | null;
   customerId: string;
   bankId: string;
@@ -46,7 +46,7 @@ export interface Outcome {
   metadata: Metadata;
 }
 
-export const OUTCOME_COLUMNS = `b.id, b.reference, b.batch_id, b.merchant_id, b.owner_id, b.payee_lookup_id,
+export const OUTCOME_COLUMNS = `b.id, b.reference, b.batch_id, b.merchant_id, b.biller_id, b.payee_lookup_id,
   b.customer_id, b.bank_id, b.lookup_id, b.agreement_id,
   (SELECT payment_id_key FROM agreements WHERE id = b.agreement_id) AS payment_id_key, b.schedule_id,
   b.amount, b.currency, b.status, b.decline_reason, b.bank_transaction_id, b.answer_action,
@@ -91,7 +91,7 @@ function endOf(keyring: Keyring, charge: Outcome, end: End, deliveryId = ''): Tr
   const { id: billingRequestId, reference, amount, currency, status, declineReason, scheduleId } = charge;
   const { batchId, workflowId, bankTransactionId } = charge;
   const sequence = chargeEndSequence(charge, !end.undelivered?.has(billingRequestId));
-  const toOwner = { entityId: charge.ownerId, batchId, workflowId };
+  const toBiller = { entityId: charge.billerId, batchId, workflowId };
   const item = { billingRequestId, sequence, reference, amount, currency };
   const answered = {
     ...item,
@@ -102,7 +102,7 @@ function endOf(keyring: Keyring, charge: Outcome, end: End, deliveryId = ''): Tr
     scheduleId,
     metadata: charge.merchantId === null ? undefined : charge.metadata,
   } as const;
-  const response = { 'billing.response': { ...toOwner, item: answered } };
+  const response = { 'billing.response': { ...toBiller, item: answered } };
   const ended = {
     cause: end.cause,
     row: { ...charge, at: charge.closedAt },
@@ -110,8 +110,8 @@ function endOf(keyring: Keyring, charge: Outcome, end: End, deliveryId = ''): Tr
     wakes: end.signal && scheduleId === null ? { ...charge, signal: end.signal } : undefined,
   };
   if (status === 'declined') {
-    const tells = { ...response, 'billing.closed': toPayersBank(charge, end) };
-    return { event: 'billing_request.declined', ...ended, tells };
+    const announces = { ...response, 'billing.closed': toPayersBank(charge, end) };
+    return { event: 'billing_request.declined', ...ended, announces };
   }
   const entry = {
     kind: 'charge',
@@ -119,14 +119,17 @@ function endOf(keyring: Keyring, charge: Outcome, end: End, deliveryId = ''): Tr
     booked: { identifier: bankTransactionId, billingRequestId },
   } as const;
   const debited = { event: 'billing_request.successful', ...ended, entry } as const;
-  if (!isCredit(charge)) return { ...debited, tells: response };
+  if (!isCredit(charge)) return { ...debited, announces: response };
   const { payeeLookupId: lookupID, bankId: payerBankId } = charge;
   const credit = { ...item, lookupID, payerBankId, bankTransactionId: charge.bankTransactionId };
-  return { ...debited, tells: { 'billing.credit': { ...toOwner, deliveryId, item: credit } } };
+  return { ...debited, announces: { 'billing.credit': { ...toBiller, deliveryId, item: credit } } };
 }
 
 /** A bank is told of an end that it did not cause, if it was asked at all. */
-function toPayersBank(charge: Outcome, { cause, undelivered }: End): Tell<'billing.closed'> | undefined {
+function toPayersBank(
+  charge: Outcome,
+  { cause, undelivered }: End,
+): TypedAnnouncement<'billing.closed'> | undefined {
   const { id: billingRequestId, reference, declineReason, bankId: entityId, batchId, workflowId } = charge;
   if (cause === 'bank' || declineReason === null || declineReason === 'limit_reached') return undefined;
   const sequence = chargeClosedSequence(charge, !undelivered?.has(charge.id));
@@ -139,8 +142,8 @@ type Credit = Outcome & { payeeLookupId: string; bankTransactionId: string };
 const isCredit = (one: Outcome): one is Credit =>
   one.payeeLookupId !== null && one.bankTransactionId !== null;
 
-function payerAsBilled(keyring: Keyring, { agreementId, paymentIdKey, ownerId, lookupId }: Outcome) {
+function payerAsBilled(keyring: Keyring, { agreementId, paymentIdKey, billerId, lookupId }: Outcome) {
   return agreementId !== null && paymentIdKey !== null
-    ? { paymentID: makePaymentId(keyring, paymentIdKey, agreementId, ownerId), lookupID: undefined }
+    ? { paymentID: makePaymentId(keyring, paymentIdKey, agreementId, billerId), lookupID: undefined }
     : { paymentID: undefined, lookupID: lookupId };
 }

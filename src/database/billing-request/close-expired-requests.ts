@@ -22,7 +22,7 @@ export async function closeExpiredRequests(
   // Exceptions are opened under this lock, so the statements after it see all that there are.
   const due = await trx.rows<{ id: string }>`
     SELECT id FROM billing_requests
-    WHERE id = ANY(${ids}) AND status = 'pending' AND ${raw(windowPassed('business_now(owner_id)'))}
+    WHERE id = ANY(${ids}) AND status = 'pending' AND ${raw(windowPassed('business_now(biller_id)'))}
     ORDER BY id FOR NO KEY UPDATE`;
   if (due.length === 0) return;
   const dueIds = due.map(({ id }) => id);
@@ -30,7 +30,7 @@ export async function closeExpiredRequests(
   // A bank with an exception has answered before, so its request was delivered.
   const closed = await trx.rows<Outcome>`
     UPDATE billing_requests b SET
-      status = 'declined', closed_by = 'network', closed_at = business_now(b.owner_id),
+      status = 'declined', closed_by = 'network', closed_at = business_now(b.biller_id),
       sequence = b.sequence + 1,
       decline_reason = CASE WHEN b.id = ANY(${[...undelivered]}) AND NOT ${found === 'by its bank'}::boolean
           AND NOT EXISTS (SELECT FROM reconciliation_exceptions x WHERE x.billing_request_id = b.id)

@@ -45,7 +45,7 @@ async function readAwaited(db: Executor, which: string, of: string | string[]): 
     SELECT b.id, b.reference, b.amount::bigint, b.currency, b.bank_id,
       ${raw(shownName('b.bank_id'))} AS bank_name, b.status, b.decline_reason, b.closed_by,
       b.approval_required, ${raw(CREDIT_WAITS)} AS credit_waits, ends_at,
-      ceil(extract(epoch FROM ends_at - business_now(b.owner_id)) * 1000)::float8 AS left_ms,
+      ceil(extract(epoch FROM ends_at - business_now(b.biller_id)) * 1000)::float8 AS left_ms,
       ${raw(afterS('b'))}
     FROM billing_requests b, LATERAL (SELECT coalesce(b.credit_due_at, b.expires_at) AS ends_at) AS t
     WHERE ${raw(which, { of })} ORDER BY b.id`;
@@ -80,7 +80,7 @@ export interface BillingRequestRecord {
   customerId: string;
   merchantId: string | null;
   /** The merchant, or the payee's bank. */
-  ownerId: string;
+  billerId: string;
   payeeBankId: string | null;
   payeeLookupId: string | null;
   bankId: string;
@@ -104,11 +104,11 @@ export async function readBillingRequest(
   const found = await db.row<BillingRequestRecord>`
     SELECT b.id AS billing_request_id, b.batch_id, b.transaction_id, b.reference, b.status, b.decline_reason,
       b.amount, b.currency, b.description, b.metadata, b.approval_required, b.customer_id, b.merchant_id,
-      b.owner_id, b.payee_bank_id, b.payee_lookup_id, b.bank_id, b.lookup_id, b.agreement_id,
+      b.biller_id, b.payee_bank_id, b.payee_lookup_id, b.bank_id, b.lookup_id, b.agreement_id,
       a.payment_id_key, b.schedule_id, b.bank_transaction_id, b.workflow_id, b.expires_at, b.created_at,
       b.closed_at
     FROM billing_requests b LEFT JOIN agreements a ON a.id = b.agreement_id
-    WHERE b.id = ${billingRequestId} AND ${entityId} IN (b.owner_id, b.bank_id)`;
+    WHERE b.id = ${billingRequestId} AND ${entityId} IN (b.biller_id, b.bank_id)`;
   if (!found) throw new Failure('not_found', 'There is no such billing request.');
   return found;
 }

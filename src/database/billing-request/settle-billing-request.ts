@@ -133,7 +133,7 @@ async function decide(trx: Executor, billingRequestId: string, answer: Answer): 
   return trx.row<Outcome>`
     WITH asked AS (
       SELECT id, bank_id FROM billing_requests
-      WHERE id = ${billingRequestId} AND status = 'pending' AND NOT ${raw(windowPassed('business_now(owner_id)'))}
+      WHERE id = ${billingRequestId} AND status = 'pending' AND NOT ${raw(windowPassed('business_now(biller_id)'))}
       FOR UPDATE),
     claimed AS (
       INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
@@ -143,7 +143,7 @@ async function decide(trx: Executor, billingRequestId: string, answer: Answer): 
       status = ${STATUS_AFTER[answer.outcome]}, closed_by = 'bank',
       bank_transaction_id = ${bankTransactionId}, decline_reason = ${approved ? null : answer.declineReason},
       answer_action = ${answer.action}, bank_metadata = ${metadata ? JSON.stringify(metadata) : null}::jsonb,
-      closed_at = settling_now(b.owner_id),
+      closed_at = settling_now(b.biller_id),
       sequence = b.sequence + 1
     -- Joined, not a subquery: if the row changes meanwhile, Postgres evaluates this again, and a
     -- subquery would claim again.

@@ -49,27 +49,27 @@ export interface TakenState extends BucketState {
 const ROUNDING = 1e-4;
 
 /**
- * SQL: pays the wishes of `turns`. Each bucket pays its first wishes that it has tokens for, so
+ * SQL: pays the `wishes`. Each bucket pays its first wishes that it has tokens for, so
  * that no token is taken without a wish. Rows are locked by ascending key, so that concurrent
  * statements cannot deadlock.
  */
-const paid = (turns: string) => `
+const paid = (wishes: string) => `
   INSERT INTO rate_limits AS r (key, full_at, asked_at, taken)
   SELECT key, now + n * cost * interval '1 second', now, n
   FROM clock_timestamp() AS now,
-       (SELECT key, cost, coalesce(max(upto) FILTER (WHERE upto <= burst), 0) AS n FROM ${turns} GROUP BY key, cost) AS b
+       (SELECT key, cost, coalesce(max(upto) FILTER (WHERE upto <= burst), 0) AS n FROM ${wishes} GROUP BY key, cost) AS b
   ORDER BY key
   ON CONFLICT (key) DO UPDATE SET (full_at, asked_at, taken) = (
     SELECT greatest(r.full_at, excluded.asked_at) + n * cost * interval '1 second', excluded.asked_at, n
     FROM (SELECT cost, coalesce(max(upto) FILTER (WHERE upto <=
             burst - greatest(extract(epoch FROM r.full_at - excluded.asked_at), 0) / cost + :rounding), 0) AS n
-          FROM ${turns} WHERE key = r.key GROUP BY cost) AS b)
+          FROM ${wishes} WHERE key = r.key GROUP BY cost) AS b)
   RETURNING key, taken, extract(epoch FROM full_at - asked_at)::float8 AS full_in`;
 
-/** SQL: the outcome of each wish of `turns`, and the state of its bucket at its turn. */
-const outcomes = (turns: string, payments: string) => `
+/** SQL: the outcome of each of the `wishes`, and the state of its bucket then. */
+const outcomes = (wishes: string, payments: string) => `
   SELECT nr, upto <= taken AS admitted, full_in - (taken - least(upto, taken)) * cost AS full_in_s
-  FROM ${turns} JOIN ${payments} USING (key)`;
+  FROM ${wishes} JOIN ${payments} USING (key)`;
 
 /**
  * Takes the tokens of each wish whose bucket has them. The smallest wishes for a bucket come first,
@@ -100,10 +100,10 @@ export async function takeTokens(db: Executor, wishes: TokenWish[]): Promise<Tak
     FROM (${raw(outcomes('second', 'second_paid'))}) AS s
     UNION ALL SELECT 'first', nr::int, true, extract(epoch FROM full_at - clock_timestamp())::float8
     FROM wish JOIN rate_limits USING (key) WHERE count = 0`;
-  const byTurn = new Map(found.map((one) => [`${one.which} ${one.nr}`, one]));
+  const byWish = new Map(found.map((one) => [`${one.which} ${one.nr}`, one]));
   return wishes.map((wish, i) => {
-    const first = byTurn.get(`first ${i + 1}`);
-    const second = byTurn.get(`second ${i + 1}`);
+    const first = byWish.get(`first ${i + 1}`);
+    const second = byWish.get(`second ${i + 1}`);
     // A bucket without a row is full.
     if (wish.readOnly) return bucketState(wish.rate, Math.max(0, first?.fullInS ?? 0));
     if (first === undefined) throw new Error('the bucket statement returned too few rows');
@@ -137,8 +137,8 @@ export function bucketState(rate: BucketRate, fullInS: number, count = 1): Bucke
 }
 
 /**
- * Takes `count` tokens out of each bucket that is not empty, even more than it has: it then has
- * none until the debt has flowed in.
+ * Takes `count` tokens out of each bucket that is not empty. A bucket may go below zero, and then
+ * has none until the debt has flowed in.
  *
  * @returns the states that decided, in the order of the buckets. If one was not admitted, the
  *   others' tokens are taken all the same, unless the transaction is undone.

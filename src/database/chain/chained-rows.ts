@@ -41,6 +41,6 @@ export const ROWS_OF: Record<Stream, Rows> = {
   },
 };
 
-/** SQL: the input of a link's hash, the same as that of `linkHash`. */
+/** SQL: the input of a link's hash, as in `linkHash`. */
 export const LINK_INPUT = (previous: string, stream: Stream, content: string) =>
   `encode(${previous}, 'hex') || '${stream}' || ${content}`;

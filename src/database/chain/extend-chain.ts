@@ -21,10 +21,10 @@ const NUMBERS_APART = 1_000;
 const CLOCKS_APART_MS = 3_600_000;
 
 /**
- * @param beat called after each page
+ * @param heartbeat called after each page
  * @returns the number of rows chained
  */
-export async function chainStream(db: Database, stream: Stream, beat: () => void): Promise<number> {
+export async function chainStream(db: Database, stream: Stream, heartbeat: () => void): Promise<number> {
   const progress = await readProgress(db, stream);
   let chained = 0;
   let after: string | null = progress.after;
@@ -33,7 +33,7 @@ export async function chainStream(db: Database, stream: Stream, beat: () => void
     const page = await db.transaction((trx) => chainPage(trx, stream, here));
     chained += page.chained;
     after = page.last;
-    beat();
+    heartbeat();
   }
   await noteProgress(db, stream, progress);
   return chained;

@@ -7,8 +7,8 @@ import { lastLink } from './extend-chain';
 import { chainSigner } from './chain-key';
 
 /**
- * Heads: signed records of how far each chain has come. Each names the one before it, so none can
- * be removed from between; `chain_progress` has the number of the last. A day may have several
+ * Heads: signed records of how far each chain has come. Each head names its predecessor, so no head
+ * between can be removed; `chain_progress` has the number of the last. A day may have several
  * heads; the last stands for the day.
  *
  * A head is a JSON Web Signature (RFC 7515) with ES256, so that anyone with the public key can

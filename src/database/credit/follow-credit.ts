@@ -70,9 +70,9 @@ export async function followCredits(trx: Transaction, billingRequestIds: string[
     );
   const overdue = await trx.rows<{ id: string; sequence: number; at: Date }>`
     UPDATE billing_requests b SET credit_overdue = true, sequence = b.sequence + 1
-    WHERE b.id = ANY(${billingRequestIds}) AND business_now(b.owner_id) >= b.credit_due_at
+    WHERE b.id = ANY(${billingRequestIds}) AND business_now(b.biller_id) >= b.credit_due_at
       AND NOT b.credit_overdue AND NOT ${raw(CREDITED)}
-    RETURNING b.id, b.sequence, business_now(b.owner_id) AS at`;
+    RETURNING b.id, b.sequence, business_now(b.biller_id) AS at`;
   await writeTransitions(
     trx,
     overdue.map((row) => ({ event: 'billing_request.credit_overdue', cause: 'network', row })),
@@ -90,7 +90,7 @@ interface Credited {
   currency: string;
   bankId: string;
   merchantId: null;
-  ownerId: string;
+  billerId: string;
   at: Date;
 }
 
@@ -132,7 +132,7 @@ async function settle(
       ORDER BY b.id FOR NO KEY UPDATE)
     UPDATE billing_requests b SET credit_settled = true FROM open WHERE b.id = open.id
     RETURNING b.id, b.reference, b.workflow_id, b.credit_overdue AS overdue, b.amount, b.currency, b.bank_id,
-      b.merchant_id, b.owner_id, settling_now(b.owner_id) AS at`;
+      b.merchant_id, b.biller_id, settling_now(b.biller_id) AS at`;
   const entries = credited.map((credit) => {
     const { id, reference: identifier, at: settledAt } = credit;
     const booked = { identifier, billingRequestId: id };
@@ -194,7 +194,7 @@ export async function readCredit(db: Executor, billingRequestId: string): Promis
            WHERE d.id = credit_delivery_id AND d.status = 'pending')
            THEN 'pending' ELSE 'undelivered' END AS status
     FROM (SELECT b.credit_due_at, b.credit_delivery_id,
-      business_now(b.owner_id) >= b.credit_due_at AS overdue,
+      business_now(b.biller_id) >= b.credit_due_at AS overdue,
             ${raw(CREDITED)} AS credited
           FROM billing_requests b WHERE b.id = ${billingRequestId} AND b.credit_due_at IS NOT NULL) AS c`;
 }

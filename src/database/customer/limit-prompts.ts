@@ -9,7 +9,7 @@ import { sweep } from '../query/sweep';
  * Limits on a customer's prompts of one calendar day from all merchants together. A merchant's own
  * limits do not keep a telephone from ringing all day.
  *
- * Days are in real time, whatever the test clocks say: people are asked in real time.
+ * Days are in real time, not by test clocks: people are asked in real time.
  */
 
 /**

@@ -43,7 +43,7 @@ interface Decided extends Row {
   lookupId: string;
   currency: string;
   paymentIdKey: string;
-  told: number;
+  announced: number;
 }
 
 /**
@@ -63,7 +63,7 @@ async function decide(
     UPDATE agreements a SET
       decision = ${decided.decision}, approved = approved
         OR starts_with(${decided.decision}, 'approve'), blocked = ${decided.blocked}, sequence = sequence + 1,
-      told = told + ${unasked ? 1 : 0}, updated_at = at,
+      announced = announced + ${unasked ? 1 : 0}, updated_at = at,
       spent_day_total = CASE WHEN currency = coalesce(${currency}, currency) THEN spent_day_total ELSE 0 END,
       spent_month_total = CASE WHEN currency = coalesce(${currency}, currency) THEN spent_month_total
         ELSE 0 END,
@@ -81,13 +81,12 @@ async function decide(
     WHERE a.id = ${agreementId}
     RETURNING a.id, a.sequence, moment.at, moment.before, moment.day::text, moment.month::text, a.merchant_id,
       a.customer_id, (SELECT lookup_id FROM customers WHERE id = a.customer_id) AS lookup_id, a.currency,
-      a.payment_id_key, a.told`;
-  // Only for a new currency, which is rare: these statements read all that the merchant has open.
+      a.payment_id_key, a.announced`;
+  // Only for a new currency, which is rare: the statements read all open charges of the merchant.
   if (decided.terms && decided.terms.currency !== changed.before) {
-    // These charges counted in the old currency, and no sum has them now. A later decline must not
-    // be subtracted from the new currency's spending. `books verify` must not expect the settled
-    // charges in it.
-    // A bank file locks charges in the same order.
+    // The open charges counted in the old currency, and no sum has them now. A later decline must
+    // not be subtracted from the new currency's spending. `books verify` must not expect the
+    // settled charges in it. A bank file locks charges in the same order.
     await trx.rows`
       WITH locked AS MATERIALIZED (
         SELECT id FROM billing_requests
@@ -106,18 +105,18 @@ async function decide(
     cause: 'bank',
     row: { id, sequence, at },
     details: { ...decided },
-    tells: { 'decision.updated': unasked ? tellMerchant(trx, decided, changed) : undefined },
+    announces: { 'decision.updated': unasked ? toMerchant(trx, decided, changed) : undefined },
   });
   await syncSchedulesWithAgreement(trx, agreementId, 'bank');
 }
 
-function tellMerchant(trx: Executor, { decision }: NewDecision, changed: Decided) {
-  const { id, merchantId, customerId, lookupId, paymentIdKey, currency, told } = changed;
+function toMerchant(trx: Executor, { decision }: NewDecision, changed: Decided) {
+  const { id, merchantId, customerId, lookupId, paymentIdKey, currency, announced } = changed;
   return {
     entityId: merchantId,
     item: {
       id,
-      sequence: told,
+      sequence: announced,
       customerId,
       lookupID: lookupId,
       paymentID: makePaymentId(trx.keyring, paymentIdKey, id, merchantId),

@@ -19,14 +19,14 @@ export interface TemporalState {
   /** The open row of each kind that was checked last. */
   cursors: Record<string, string>;
   /** Seconds since `reconcile` last checked some open rows. */
-  reconcileAgeS: number;
+  recoverAgeS: number;
 }
 
 /**
  * `reconcile` runs once a minute. After a loss it moves its cursor every few seconds, however long
  * the whole restart takes.
  */
-export const RECONCILE_SILENT_AFTER_S = 300;
+export const RECOVER_SILENT_AFTER_S = 300;
 
 /**
  * Records the namespace that the workers are on. Several workers may find a new one at once: the
@@ -45,14 +45,14 @@ export async function adoptNamespace(db: Statements, namespaceId: string): Promi
 export async function readTemporalState(db: Statements): Promise<TemporalState> {
   return db.oneRow<TemporalState>`
     SELECT installation, namespace_id, restarting_since, cursors,
-      greatest(extract(epoch FROM clock_timestamp() - reconciled_at), 0)::float8 AS reconcile_age_s
+      greatest(extract(epoch FROM clock_timestamp() - recovered_at), 0)::float8 AS recover_age_s
     FROM temporal_state`;
 }
 
 /** Records how far `reconcile` has come, and that it runs. */
 export async function moveCursors(db: Statements, cursors: Record<string, string>): Promise<void> {
   await db.rows`
-    UPDATE temporal_state SET cursors = ${cursors}, reconciled_at = clock_timestamp()`;
+    UPDATE temporal_state SET cursors = ${cursors}, recovered_at = clock_timestamp()`;
 }
 
 /**

@@ -21,8 +21,8 @@ export interface Heartbeat {
 }
 
 /**
- * A worker beats every 3 s, and up to 5 s when Temporal is slow; one beat may be lost on a busy
- * machine.
+ * A worker sends a heartbeat every 3 s, and up to 5 s when Temporal is slow; one may be lost on a
+ * busy machine.
  */
 const SILENT_AFTER_S = 10;
 /** Seconds for which a silent worker is still listed. */
@@ -59,14 +59,14 @@ export async function deleteAllHeartbeats(db: Statements): Promise<void> {
 export interface WorkerState extends Omit<Heartbeat, 'reachesTemporal'> {
   startedAt: Date;
   beatAt: Date;
-  /** Seconds since its last beat. */
+  /** Seconds since its last heartbeat. */
   beatAgeS: number;
   /** Seconds since Temporal last answered it; null where it never has. */
   temporalAgeS: number | null;
   alive: boolean;
 }
 
-/** Living workers, and workers silent for less than an hour; the latest beat first. */
+/** Living workers, and workers silent for less than an hour; the latest heartbeat first. */
 export async function listWorkers(db: Statements): Promise<WorkerState[]> {
   return db.rows<WorkerState>`
     SELECT worker_id, version, started_at, beat_at, workflow_tasks, activities, age_s AS beat_age_s,

@@ -4,9 +4,9 @@ import { allOf, listPage, type Listed, type Page } from '../query/list-page';
 import type { Party } from '../query/party';
 
 /**
- * SQL: merchants of a provider, or those that have charged customers of a bank. From each of these
- * the next is found by an index: to ask of each merchant of the network whether it has could read
- * all charges each time.
+ * SQL: merchants of a provider, or merchants that have charged a bank's customers. An index leads
+ * from each merchant to the next. A question to every merchant of the network could read all
+ * charges.
  */
 const seenBy = ({ role }: Party) =>
   role === 'provider'

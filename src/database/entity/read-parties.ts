@@ -38,7 +38,7 @@ export async function payersByLookupId(trx: Executor, lookupIds: string[]): Prom
 }
 
 /** A merchant, read at the moment `now` of its business time. */
-export interface MerchantFace {
+export interface MerchantProfile {
   id: string;
   trusted: boolean;
   now: Date;
@@ -47,8 +47,8 @@ export interface MerchantFace {
 }
 
 /** @throws Failure not_found */
-export async function merchantFace(trx: Executor, merchantId: string): Promise<MerchantFace> {
-  const found = await trx.row<{ trusted: boolean; now: Date } & MerchantFace['shown']>`
+export async function merchantProfile(trx: Executor, merchantId: string): Promise<MerchantProfile> {
+  const found = await trx.row<{ trusted: boolean; now: Date } & MerchantProfile['shown']>`
     SELECT id, name, icon, email, website, trust_level = 'trusted' AS trusted, business_now(id) AS now
     FROM entities WHERE id = ${merchantId} AND type = 'merchant'`;
   if (!found) throw new Failure('not_found', 'There is no such merchant.');
@@ -57,7 +57,7 @@ export async function merchantFace(trx: Executor, merchantId: string): Promise<M
 }
 
 /** A customer to be paid, read at the moment `now` of their bank's business time. */
-export interface PayeeFace {
+export interface PayeeProfile {
   customerId: string;
   now: Date;
   /** The `payee` of webhooks to the payer's bank. The name is the account's, as on any transfer. */
@@ -65,7 +65,7 @@ export interface PayeeFace {
 }
 
 /** @throws Failure not_found, also of another bank's customer */
-export async function payeeFace(trx: Executor, bankId: string, lookupId: string): Promise<PayeeFace> {
+export async function payeeProfile(trx: Executor, bankId: string, lookupId: string): Promise<PayeeProfile> {
   const found = await trx.row<{ customerId: string; name: string; now: Date }>`
     SELECT id AS customer_id, account_name AS name, business_now(bank_id) AS now
     FROM customers WHERE lookup_id = ${lookupId} AND bank_id = ${bankId}`;

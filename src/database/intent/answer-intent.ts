@@ -38,7 +38,7 @@ export async function answerIntent(
   bankId: string,
   given: IntentAnswer,
 ): Promise<IntentAnswerResult> {
-  // Blocking a merchant is a refusal, whatever else the answer says.
+  // Blocking a merchant refuses, in spite of the rest of the answer.
   const answer = given.blockMerchant ? { ...given, customerDecision: 'deny' as const } : given;
   const { customerId, merchantId, lookupId } = answer;
   const [agreement] = await lockAgreementsWhere(
@@ -164,10 +164,10 @@ async function closeByAnswer(
 /**
  * Applies the answer to the agreement. A refusal of new terms leaves the old terms as they are.
  *
- * A one-time bill may have brought an approval after the intent, where there was none before. The
- * customer's last word holds: a denial in the same currency ends that approval, too. An agreement
- * that was suspended before is suspended again, under its former terms. The merchant was told of
- * the approval, and is told of its end. An approval that the customer gave unasked stays.
+ * A one-time bill may have brought a first approval after the intent. The customer's last word
+ * holds: a denial in the same currency ends that approval, too. An agreement that was suspended
+ * before is suspended again, under its former terms. The merchant was told of the approval, and is
+ * told of its end. An approval that the customer gave unasked stays.
  */
 async function applyAnswer(
   trx: Executor,

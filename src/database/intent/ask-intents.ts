@@ -11,7 +11,7 @@ import { windowPassed } from '../clock/window-passed';
 import { takePrompts } from '../customer/limit-prompts';
 import { newId, newReference } from '../identifier/new-id';
 import { endIntents, ENDED_COLUMNS, type EndedIntent } from './end-intents';
-import { merchantFace, payersByLookupId, type MerchantFace, type Payer } from '../entity/read-parties';
+import { merchantProfile, payersByLookupId, type MerchantProfile, type Payer } from '../entity/read-parties';
 import { makePaymentId } from '../agreement/payment-id';
 import type { TransitionOf } from '../transition/transition';
 import { writeTransitions } from '../transition/write-transition';
@@ -76,7 +76,7 @@ export async function createIntents(
   );
   const agreementOf = new Map(agreements.map((agreement) => [agreement.customerId, agreement]));
   // Read under the agreements' locks, so that the intents of a pair have rising times.
-  const merchant = await merchantFace(trx, merchantId);
+  const merchant = await merchantProfile(trx, merchantId);
 
   const items = request.lookupIds.map(
     ({ phrase, lookupId }): NewIntent | { phrase: string; refused: Failure } => {
@@ -107,7 +107,7 @@ export async function createIntents(
   };
 }
 
-/** Ends the open intents of these agreements. An intent whose window has passed is declined. */
+/** Ends the open intents of the agreements. An intent whose window has passed is declined. */
 async function supersede(trx: Executor, intents: NewIntent[]): Promise<void> {
   if (intents.length === 0) return;
   const ended = await trx.rows<EndedIntent>`
@@ -123,7 +123,7 @@ async function supersede(trx: Executor, intents: NewIntent[]): Promise<void> {
 
 async function insertIntents(
   trx: Executor,
-  merchant: MerchantFace,
+  merchant: MerchantProfile,
   request: IntentRequest & Pick<BillingRules, 'intentWindowS'>,
   intents: NewIntent[],
 ): Promise<void> {
@@ -169,7 +169,7 @@ async function insertIntents(
       cause: 'merchant',
       row: { id, sequence: 1, at },
       details: { agreementId: agreement.id, currency: request.currency },
-      tells: {
+      announces: {
         'billing.intent': {
           entityId: payer.bankId,
           ...webhook,

@@ -13,7 +13,7 @@ export interface DecisionChange {
   customerDecision: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
   /** In major units of the agreement's currency. Replaces both limits; without it they stay. */
   spendingLimits?: SpendingLimits | undefined;
-  /** True is a denial, whatever the decision says. Left out, a block stays with a `deny`. */
+  /** True denies, in spite of the decision. Left out, a block stays with a `deny`. */
   blockMerchant?: boolean | undefined;
 }
 

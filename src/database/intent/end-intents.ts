@@ -110,10 +110,10 @@ function endOf(
     metadata,
   } as const;
   const response = { entityId: merchantId, batchId, workflowId, item: answer };
-  const tells = { 'billing.intent.response': response };
-  if (status === 'approved') return { event: 'intent.approved', ...ended, tells };
+  const announces = { 'billing.intent.response': response };
+  if (status === 'approved') return { event: 'intent.approved', ...ended, announces };
   const end = { ...item, sequence: toBank.sequence, status };
   const closed = { entityId: bankId, batchId, workflowId: toBank.workflowId, item: end };
-  const both = { ...tells, 'billing.intent.closed': cause === 'bank' ? undefined : closed };
-  return { event: `intent.${status}`, ...ended, tells: both };
+  const both = { ...announces, 'billing.intent.closed': cause === 'bank' ? undefined : closed };
+  return { event: `intent.${status}`, ...ended, announces: both };
 }

@@ -167,7 +167,7 @@ export async function reencrypt(
     }
     changed[encrypted.table] = total;
   }
-  // The account numbers are gone, so these cannot be indexed again; nor need they be.
+  // The account numbers are gone, so their indexes cannot be made again, and need not be.
   await db.rows`
     UPDATE customer_batch_failures f SET account_number_index = NULL FROM customer_batches b
     WHERE b.id = f.batch_id AND b.status <> 'processing' AND f.account_number_index IS NOT NULL`;

@@ -151,9 +151,8 @@ async function readKeys(db: Database, verifyForS: number): Promise<Keys> {
 const FORM = /^([\w-]+)\.[\w-]+\.([\w-]{86})$/;
 
 /**
- * The id of the key that a token names; undefined where its form alone shows that it is none of
- * ours, before anything costly is done. Its length needs no limit: all headers of a request
- * together have one.
+ * The id of the key that a token names; undefined for a token whose form shows that it is not ours.
+ * Its length needs no limit: all headers of a request together have one.
  */
 function keyIdOf(token: string): string | undefined {
   const [, head = '', signature = ''] = FORM.exec(token) ?? [];

@@ -68,7 +68,7 @@ export async function usableSigningKeys(
   ];
 }
 
-/** Tables of ES256 keys, of which one signs: access tokens, or the heads of the chains. */
+/** Tables of ES256 keys. One key of each signs: access tokens, or the heads of the chains. */
 export type KeyTable = 'signing_keys' | 'chain_keys';
 
 /** @returns the id of the new key */

@@ -8,7 +8,7 @@ import { dayBegin } from '../clock/day-begin';
  * Closed months of the ledger. No entry is posted to a closed month: it goes to the current day.
  *
  * Months are closed in order and reopened from the last on, for a month opens with the balances of
- * those before it.
+ * earlier months.
  */
 
 /** Two operators at once take turns. */

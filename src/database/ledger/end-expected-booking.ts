@@ -1,5 +1,5 @@
 import type { Executor } from '../pool/connection';
-import type { Direction } from '../../domain/books/bank-statement';
+import type { Direction } from '../../domain/books/bank-file';
 
 /**
  * Bookings that banks are to have in their files. A booking is expected from its ledger entry on

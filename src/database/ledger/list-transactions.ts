@@ -54,8 +54,8 @@ export const RECORD_COLUMNS = `transaction_id, reference, type, status, amount, 
   metadata`;
 
 /**
- * SQL: the party's transactions that match the filter. Each part is a query of its own with its
- * own order and limit, so that each reads its own index from the beginning, and stops.
+ * SQL: the party's transactions that match the filter. Each part is a query with its own order and
+ * limit: it reads its own index from the beginning, and stops.
  *
  * @param more conditions, order and limit
  */
@@ -151,7 +151,7 @@ export async function* readTransactions(
   }
 }
 
-/** For people: names of the parties, those of customers for their own bank alone, and the end. */
+/** For people: names of the parties and the end. A customer's name is for its own bank alone. */
 export interface Names {
   closedAt: Date | null;
   /** Null but for a pending charge. */

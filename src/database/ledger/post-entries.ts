@@ -19,11 +19,11 @@ export async function postEntries(trx: Executor, entries: LedgerEntry[]): Promis
     WITH given AS (
       SELECT e->>'kind' AS kind, e->>'resourceId' AS resource_id,
       (e->>'settledAt')::timestamptz AS settled_at,
-        e->>'ownerId' AS owner_id, e->'postings' AS postings, e->'booking' AS booking
+        e->>'billerId' AS biller_id, e->'postings' AS postings, e->'booking' AS booking
       FROM jsonb_array_elements(${jsonOf(entries)}::jsonb) AS e),
     booked AS (
       SELECT given.*, (settled_at AT TIME ZONE ${trx.timeZone})::date AS own_day,
-        ledger_booking_day(owner_id, settled_at, ${trx.timeZone}) AS day
+        ledger_booking_day(biller_id, settled_at, ${trx.timeZone}) AS day
       FROM given),
     made AS (
       INSERT INTO ledger_entries (kind, resource_id, settled_at, settlement_day, commit_id, belongs_to)

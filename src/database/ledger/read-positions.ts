@@ -90,7 +90,7 @@ interface Reach {
   /** Positions in memory: some 700 bytes each. */
   atMost: number;
   /** Called with the number of entries read so far. */
-  beat?: (entries: number) => void;
+  heartbeat?: (entries: number) => void;
   entriesAtOnce?: number;
 }
 
@@ -108,7 +108,7 @@ const OF_THE_NEXT = `e.settlement_day = :date AND e.id > :after::bigint AND e.id
 export async function readNetworkPositions(
   db: Database,
   { date, currency }: NetworkDay,
-  { atMost, beat = () => undefined, entriesAtOnce = ENTRIES_AT_ONCE }: Reach,
+  { atMost, heartbeat = () => undefined, entriesAtOnce = ENTRIES_AT_ONCE }: Reach,
 ) {
   return readInOneSnapshot(db, date, null, async (trx, { final }) => {
     const sums = new Map<string, NetworkPosition>();
@@ -127,7 +127,7 @@ export async function readNetworkPositions(
         sums.set(key, { ...line, owedToIt: owedToIt + line.owedToIt, owedByIt: owedByIt + line.owedByIt });
       }
       if (sums.size > atMost) return { final, positions: null };
-      beat((entries += next.count));
+      heartbeat((entries += next.count));
       after = last;
     }
     const inOrder = [...sums.keys()].sort();

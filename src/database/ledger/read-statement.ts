@@ -9,9 +9,9 @@ import { SIDES, type Party } from '../query/party';
  * A party's balance at the end of a settlement day and the movements of that day, read from the
  * ledger. A balance is positive where the network owes the party.
  *
- * A bank's accounts are those of its customers, payees included. Money in transit to a payee
- * counts, for it is the payee's from the debit on. The network's account (`disputed`) is in no
- * party's statement.
+ * A bank has the accounts of its customers, payees included. Money in transit to a payee counts,
+ * for it is the payee's from the debit on. The network's account (`disputed`) is in no party's
+ * statement.
  */
 
 export interface StatementOf {
@@ -203,7 +203,7 @@ export async function* readLines(
   }
 }
 
-/** Parties with lines that day. A provider may have many merchants, few of which move. */
+/** Parties with lines that day. A provider may have many merchants, and few move. */
 async function postedTo(db: Executor, { party, date, currency }: StatementOf): Promise<string[]> {
   if (party.role !== 'provider') return [party.entityId];
   const found = await customPlan(db).rows<{ partyId: string }>`

@@ -20,8 +20,8 @@ import {
 
 /**
  * Payments by any filter and text, page after page to the end of a long history. No index is for
- * this alone, for each would make every charge dearer. Whatever no index narrows is looked for
- * among rows that are read in order of time, a bounded number for a page.
+ * this alone, for each would make every charge dearer. A filter without an index is checked on rows
+ * in order of time, a bounded number for a page.
  */
 
 export interface TransactionSearch extends TransactionFilter {
@@ -37,7 +37,7 @@ interface SearchedText {
 
 /**
  * The beginning of a page: after a row, or with all rows of a moment, in microseconds since 1970.
- * Rows that an index finds by a text come first; `rest` are those found by looking through.
+ * Rows that an index finds by a text come first; `rest` is for payments found by looking through.
  */
 export interface Place {
   rest: boolean;

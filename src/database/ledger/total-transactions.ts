@@ -21,7 +21,9 @@ interface TransactionTotal {
   moved: bigint;
 }
 
-/** Each condition by its own index, without the rows of those before: an OR would use none. */
+/**
+ * Each condition uses its own index, without the rows of earlier conditions: an OR would use none.
+ */
 const readingsOf = ({ indexed, looked }: Text): Reading[] =>
   [...indexed, looked].map((one, n, all) => ({
     where: [n < indexed.length && one, n > 0 && `${either(all.slice(0, n))} IS NOT TRUE`],

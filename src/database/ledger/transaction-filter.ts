@@ -28,7 +28,7 @@ export interface TransactionFilter {
   bankTransactionId?: string | undefined;
   /** A pair of a merchant's metadata, the value as text. */
   metadata?: { name: string; value: string } | undefined;
-  /** A bank's choice: only payments by its customers, or only those to them. */
+  /** A bank's choice: only payments by its customers, or only payments to them. */
   side?: 'payer' | 'payee' | undefined;
 }
 
@@ -60,7 +60,7 @@ const OWNED_BY_NAME = `
   SELECT id FROM named UNION ALL SELECT transaction_id FROM reversals JOIN named ON exception_id = named.id
   UNION ALL SELECT return_transaction_id FROM refunds JOIN named ON returned_by = named.id`;
 
-/** SQL: it goes by a bank's id. The payee's bank knows that of a debit alone. */
+/** SQL: it goes by a bank's id. The payee's bank knows the id of a debit alone. */
 export const NAMED_BY_BANK = `id = ANY(ARRAY(${OWNED_BY_NAME})) AND bank_transaction_id = :bankTransactionId
   AND (bank_id = :entityId OR type = 'charge')`;
 

@@ -22,7 +22,7 @@ export interface EngineFacts {
 export interface Executor extends Statements, EngineFacts {
   /** Id of the API call, which its events carry. */
   readonly requestId?: string | undefined;
-  /** Of a transaction: a UUID that its events, webhooks and ledger entries share. */
+  /** The transaction's UUID, which its events, webhooks and ledger entries share. */
   readonly commitId?: string | undefined;
   /** The current span, if any; messages to other processes carry it. */
   readonly traceparent?: (() => string | undefined) | undefined;
@@ -48,7 +48,7 @@ export interface Database extends Executor {
    *   is unknown
    */
   transaction<Result>(work: (trx: Transaction) => Promise<Result>): Promise<Result>;
-  /** Closes all connections; resolves once those in use are given back. */
+  /** Closes all connections; resolves once each in use is given back. */
   destroy(): Promise<void>;
 }
 
@@ -82,7 +82,7 @@ const UNDO_WITHIN_MS = 500;
 /** A dead database must become a 503 within 5 s, so connecting ends sooner. */
 const ACQUIRE_TIMEOUT_MS = 4_000;
 
-/** An idle connection costs Postgres some megabytes; those of a burst are closed again. */
+/** An idle connection costs Postgres some megabytes; a burst's connections are closed again. */
 const IDLE_TIMEOUT_MS = 30_000;
 
 interface PoolOptions {
@@ -97,7 +97,7 @@ interface PoolOptions {
 }
 
 /**
- * Opens the pool of the API and the worker, with the role `assent_app`, whatever the URL's login.
+ * Opens the pool of the API and the worker. Its role is `assent_app` for any login.
  *
  * @param poolSize most connections held at once; 4 to 8 serve a process, more only queue inside
  *   Postgres
@@ -178,20 +178,20 @@ function createConnections(
   // error event would end the process.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
-  // A connection's errors must not be traced to the one request that opened it.
+  // A connection's errors must not be traced to the request that opened it.
   const outside = AsyncLocalStorage.snapshot();
   const release = (client: PoolClient, isBroken = false) => outside(() => client.release(isBroken));
   const prepare = createPreparation();
 
   async function acquire(deadline: number): Promise<PoolClient> {
-    const patience = timeLeft(deadline, ACQUIRE_TIMEOUT_MS);
+    const timeoutMs = timeLeft(deadline, ACQUIRE_TIMEOUT_MS);
     const connecting = outside(() => pool.connect());
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
         reject(new DatabaseSilent());
         connecting.then(release, () => undefined);
-      }, patience);
+      }, timeoutMs);
     });
     try {
       return await Promise.race([connecting, late]);

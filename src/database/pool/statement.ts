@@ -57,7 +57,7 @@ export interface Statements {
   rows<Row>(this: Statements, texts: TemplateStringsArray, ...values: unknown[]): Promise<Row[]>;
   /** The first row, if there is any. */
   row<Row>(this: Statements, texts: TemplateStringsArray, ...values: unknown[]): Promise<Row | undefined>;
-  /** Of a statement that always has a row. */
+  /** For a statement that always has a row. */
   oneRow<Row>(this: Statements, texts: TemplateStringsArray, ...values: unknown[]): Promise<Row>;
 }
 

@@ -1,6 +1,6 @@
 import type { Role } from '../../domain/entity';
 
-/** A caller, who sees its own resources, and as a provider those of its merchants. */
+/** A caller sees its own resources; a provider, its merchants' too. */
 export interface Party {
   entityId: string;
   role: Role;

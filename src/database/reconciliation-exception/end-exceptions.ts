@@ -23,20 +23,20 @@ interface End extends Finding {
   /** The money of the charge or refund did not stay. */
   undoes?: boolean;
   /** Minor units that the bank owes no more. */
-  letOff?: bigint;
+  writtenOff?: bigint;
 }
 
 /** @returns the time of each end; an exception that had ended before has none */
 export async function endExceptions(
   trx: Executor,
   exceptionIds: string[],
-  { cause, note = null, undoes = false, letOff = 0n, ...finding }: End,
+  { cause, note = null, undoes = false, writtenOff = 0n, ...finding }: End,
 ): Promise<{ at: Date }[]> {
   const ended = await trx.rows<Row & { kind: ExceptionKind }>`
     UPDATE reconciliation_exceptions SET state = 'resolved', resolution = ${finding.resolution},
       sequence = sequence + 1,
       resolved_at = settling_now(coalesce(merchant_id, payee_bank_id, bank_id)), undoes = ${undoes},
-      let_off = ${letOff.toString()},
+      written_off = ${writtenOff.toString()},
       reversal_bank_transaction_id = ${finding.bankTransactionId},
       bank_note = CASE ${cause} WHEN 'bank' THEN ${note} ELSE bank_note END,
       operator_note = CASE ${cause} WHEN 'operator' THEN coalesce(${note}, operator_note)
@@ -44,7 +44,7 @@ export async function endExceptions(
     WHERE id = ANY(${exceptionIds}) AND state <> 'resolved' RETURNING id, kind, sequence, resolved_at AS at`;
   const resolved = ended.map(({ kind, ...one }) => ({ ...one, details: { kind, ...finding } }));
   await writeExceptions(trx, resolved, { event: 'exception.resolved', cause });
-  if (!undoes) await tellAgain(trx, exceptionIds);
+  if (!undoes) await reportAgain(trx, exceptionIds);
   return ended;
 }
 
@@ -59,14 +59,14 @@ const BOOKINGS = `(
  * exception, so a fault met meanwhile opened none. The bank's next file reports again each booking
  * that no file has; an overdue credit gets an exception of its own.
  */
-async function tellAgain(trx: Executor, exceptionIds: string[]): Promise<void> {
+async function reportAgain(trx: Executor, exceptionIds: string[]): Promise<void> {
   await trx.rows`
-    UPDATE expected_bookings e SET told_in = NULL
+    UPDATE expected_bookings e SET reported_in = NULL
     FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
       LEFT JOIN refunds r ON r.id = x.refund_id, LATERAL ${raw(BOOKINGS)} AS i
     WHERE x.id = ANY(${exceptionIds}) AND (e.bank_id, e.identified_by, e.identifier) = (i.bank_id,
       i.identified_by, i.identifier)
-      AND e.told_in IS NOT NULL AND e.matched_by IS NULL
+      AND e.reported_in IS NOT NULL AND e.matched_by IS NULL
       AND (x.kind IN ('missing_at_bank', 'amount_differs') AND x.direction = e.direction) IS NOT TRUE`;
   const overdue = await trx.rows<{ billingRequestId: string }>`
     SELECT DISTINCT b.id AS billing_request_id FROM reconciliation_exceptions x
@@ -78,7 +78,7 @@ async function tellAgain(trx: Executor, exceptionIds: string[]): Promise<void> {
   await openUndelivered(trx, ids);
 }
 
-/** SQL: whether an exception `x` has no answers in doubt but those of its own kind. */
+/** SQL: whether an exception `x` has only answers in doubt of its own kind. */
 export const IS_ALL_SAID = `(x.state <> 'resolved' AND NOT EXISTS (
   SELECT FROM exception_answers a WHERE a.exception_id = x.id AND a.kind <> x.kind))`;
 

@@ -21,8 +21,8 @@ export const HELD_OF_CHARGE = `coalesce((SELECT sum(${HELD})
   WHERE x.billing_request_id = b.id), 0)::bigint`;
 
 /**
- * Customers who may have paid the same already: those with an unresolved exception of the same
- * merchant, amount and currency.
+ * Customers who may have paid the same already, by an unresolved exception of the same merchant,
+ * amount and currency.
  *
  * @returns the latest exception by customer
  */

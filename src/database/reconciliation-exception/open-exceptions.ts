@@ -92,7 +92,7 @@ async function insertExceptions(
     SELECT g.id, g.kind, b.id, r.id, g.bank_id, g.reference, coalesce(g.amount, r.amount, b.amount),
       coalesce(g.currency, b.currency), g.bank_transaction_id, g.direction, g.booked_amount,
       g.booked_currency,
-      settling_now(coalesce(b.owner_id, g.bank_id))
+      settling_now(coalesce(b.biller_id, g.bank_id))
     FROM jsonb_to_recordset(${given}::jsonb) AS g (id text, kind text, billing_request_id text,
       refund_id text,
         bank_id text, bank_transaction_id text, direction text, amount bigint, currency text,
@@ -116,7 +116,7 @@ function addAnswer(
   return trx.row<Row>`
     WITH added AS (
       INSERT INTO exception_answers (exception_id, says, bank_transaction_id, kind, answered_at)
-      SELECT x.id, ${says}, ${bankTransactionId}, ${kind}, business_now(b.owner_id)
+      SELECT x.id, ${says}, ${bankTransactionId}, ${kind}, business_now(b.biller_id)
       FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
       WHERE b.id = ${billingRequestId} AND x.refund_id IS NOT DISTINCT
       FROM ${refundId} AND x.state <> 'resolved'

@@ -21,9 +21,8 @@ interface NotTaken extends AnswerInDoubt {
 }
 
 /**
- * The one way in which an answer is refused: a repeated answer is agreed to, an answer without
- * money is noted, and any other opens an exception, or adds to it. The caller holds the charge
- * locked.
+ * Refuses an answer. A repeated answer is agreed to, and an answer without money is noted. Any
+ * other opens an exception, or adds to it. The caller holds the charge locked.
  *
  * @returns whether the bank is agreed with, and whether its transaction belongs to something else
  */
@@ -60,11 +59,11 @@ export async function refuseAnswer(
 const REFUSED_MAX = 20;
 
 const ABOUT = {
-  billing_request: { table: 'billing_requests', owner: 'owner_id' },
-  refund: { table: 'refunds', owner: 'merchant_id' },
+  billing_request: { table: 'billing_requests', biller: 'biller_id' },
+  refund: { table: 'refunds', biller: 'merchant_id' },
   exception: {
     table: 'reconciliation_exceptions',
-    owner: 'coalesce(merchant_id, payee_bank_id, bank_id)',
+    biller: 'coalesce(merchant_id, payee_bank_id, bank_id)',
   },
 } as const;
 
@@ -82,11 +81,11 @@ export async function noteRefusedAnswer(
   resourceId: string,
   { says, bankTransactionId, why }: Refused,
 ): Promise<void> {
-  const { table, owner } = ABOUT[about];
+  const { table, biller } = ABOUT[about];
   const kept = await trx.row<{ sequence: number; at: Date }>`
     WITH kept AS (
       INSERT INTO refused_answers (resource_id, says, bank_transaction_id, why, answered_at)
-      SELECT id, ${says}, ${bankTransactionId}, ${why ?? null}, business_now(${raw(owner)}) FROM ${raw(table)}
+      SELECT id, ${says}, ${bankTransactionId}, ${why ?? null}, business_now(${raw(biller)}) FROM ${raw(table)}
       WHERE id = ${resourceId} AND (
         SELECT count(*) FROM refused_answers WHERE resource_id = ${resourceId}) < ${raw(REFUSED_MAX)}
       ON CONFLICT DO NOTHING RETURNING resource_id, answered_at)

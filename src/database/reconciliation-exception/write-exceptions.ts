@@ -30,7 +30,7 @@ export async function writeExceptions(
 ): Promise<void> {
   if (changed.length === 0) return;
   const counted = await trx.rows<ExceptionRecord>`
-    UPDATE reconciliation_exceptions x SET told = x.told + 1 WHERE x.id = ANY(${changed.map(({ id }) => id)})
+    UPDATE reconciliation_exceptions x SET announced = x.announced + 1 WHERE x.id = ANY(${changed.map(({ id }) => id)})
     RETURNING ${raw(EXCEPTION_COLUMNS)}`;
   const facts = new Map(changed.map(({ details, ...row }) => [row.id, { row, details }]));
   const batches = new Map<string, string>();
@@ -50,12 +50,12 @@ export async function writeExceptions(
         item: shownTo({ entityId, role: entityId === exception.merchantId ? 'merchant' : 'bank' }, exception),
       });
       const [bank, ...others] = sidesOf(exception);
-      const tells = [tell(bank), ...others.map(tell)] as const;
+      const announces = [tell(bank), ...others.map(tell)] as const;
       const own = facts.get(exception.exceptionId);
       if (!own) throw new Error(`${exception.exceptionId} has not changed`);
       return event === 'exception.opened'
-        ? { event, cause, ...own, tells: { 'exception.opened': tells } }
-        : { event, cause, ...own, tells: { 'exception.resolved': tells } };
+        ? { event, cause, ...own, announces: { 'exception.opened': announces } }
+        : { event, cause, ...own, announces: { 'exception.resolved': announces } };
     });
   await writeTransitions(trx, transitions);
 }

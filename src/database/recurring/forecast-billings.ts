@@ -17,8 +17,8 @@ import { AGREEMENT_OF_SCHEDULE } from '../schedule/lock-schedules';
 /**
  * The charges that schedules will make, summed up per day of the network's zone and currency.
  *
- * Each schedule is looked at as its merchant's clock has it: its days are those from the merchant's
- * today on. All are read in pages, and nothing of a page is kept but its sums.
+ * Each schedule follows its merchant's clock: its days begin with the merchant's today. All are
+ * read in pages, and nothing of a page is kept but its sums.
  */
 
 /** Which schedules are meant: a party's own, or one merchant's; all, where neither is given. */
@@ -149,8 +149,8 @@ function aheadOf(one: Ahead, open: ReturnType<typeof openBilling>): ScheduleAhea
 }
 
 /**
- * By id, whatever they are in the meantime: each state has an index in that order, of which a page
- * takes the first. So none is read twice, and those that have ended are not read at all.
+ * By id, in any state: each state has an index in that order, and a page takes its first rows. So
+ * no schedule is read twice, and an ended schedule never.
  */
 function readAhead(
   db: Executor,
@@ -212,14 +212,14 @@ function readAhead(
 const RATE_REACH = 10_000;
 
 /**
- * The part, from 0 to 1, of the billings of the last three months that the bank paid, at whatever
- * attempt; null without billings. Months are those of each merchant's clock.
+ * The part, from 0 to 1, of the last three months' billings that the bank paid, at any attempt;
+ * null without billings. Months go by each merchant's clock.
  */
 export async function successRate(db: Executor, of: ForecastOf): Promise<number | null> {
   const whose = allOf(
     ...partiesOf(of),
     'schedule_id IS NOT NULL',
-    // No merchant's clock is behind. It keeps what is read of an index to these months.
+    // No merchant's clock is behind. The bound keeps the index scan to the three months.
     `created_at >= (SELECT clock_timestamp()) - interval '3 months'`,
   );
   const found = await db.row<{ rate: number | null }>`

@@ -12,10 +12,7 @@ import type { ScheduleRow } from '../schedule/lock-schedules';
 
 /** The billings of one schedule, as the rule asks for them. */
 
-/**
- * The billing in hand, with the amount and description that its first attempt settled, whatever was
- * agreed since.
- */
+/** The billing in hand, with the amount and description of its first attempt. */
 export type BillingInHand = InHand &
   Pick<Charge, 'amount' | 'description'> & {
     /** The latest attempt's. */
@@ -39,8 +36,8 @@ export const JOIN_IN_HAND = `
     ON first.schedule_id = b.schedule_id AND first.billing_n = b.n AND first.attempt = 1`;
 
 /**
- * The columns of `InHandRow`. Times are those of the attempt itself, from which callers count the
- * days to a retry.
+ * The columns of `InHandRow`. Times are the attempt's own: callers count the days to a retry from
+ * them.
  */
 export const IN_HAND = `
   b.n, b.attempts, b.status, first.created_at AS first_attempt_at, r.created_at AS last_attempt_at,

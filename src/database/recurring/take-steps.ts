@@ -5,10 +5,13 @@ import { workflowIds } from '../../domain/workflow/workflow-id';
 import { recordAuditEvent } from '../record/audit-event';
 import { openScheduledCharge } from '../billing-request/accept-billing-requests';
 import { beginAttempt } from './charged-once';
-import { deriveFacts, lookAgain, type Turn } from './take-turn';
+import { deriveFacts, lookAgain, type LockedSchedule } from './locked-schedule';
 import { closeExpiredRequests } from '../billing-request/close-expired-requests';
 
-/** Steps that a workflow takes on its schedule in a turn; a step that is not due does nothing. */
+/**
+ * Steps that a workflow takes on its schedule in a transaction; a step that is not due does
+ * nothing.
+ */
 
 type StepNamed<Name extends Step['do']> = Extract<Step, { do: Name }>;
 
@@ -16,24 +19,24 @@ type StepNamed<Name extends Step['do']> = Extract<Step, { do: Name }>;
 const DESCRIPTION = 'Recurring charge';
 
 /**
- * Most billings that one turn skips, so that none holds its locks for long: ten years of daily
- * billing that were paused take several.
+ * Most billings that one transaction skips, so that no transaction holds its locks for long. Ten
+ * paused years of daily billing take several.
  */
 const SKIPPED_MAX = 100;
 
 /** Makes the next attempt. The billing's row is written first: it refuses a second charge. */
-export async function chargeBilling(turn: Turn): Promise<void> {
-  const step = nextStep(turn.facts);
+export async function chargeBilling(locked: LockedSchedule): Promise<void> {
+  const step = nextStep(locked.facts);
   if (step.do === 'charge') {
-    await charge(turn, step);
-    await lookAgain(turn);
+    await charge(locked, step);
+    await lookAgain(locked);
   }
   // The workflow waits a moment for the answer before it sleeps.
-  turn.awake = isAsked(turn.facts.open);
+  locked.awake = isAsked(locked.facts.open);
 }
 
-async function charge(turn: Turn, { n, attempt }: StepNamed<'charge'>): Promise<void> {
-  const { trx, rules, schedule, agreement, open, facts } = turn;
+async function charge(locked: LockedSchedule, { n, attempt }: StepNamed<'charge'>): Promise<void> {
+  const { trx, rules, schedule, agreement, open, facts } = locked;
   const { id, currency } = schedule;
   const { amount, description } = (attempt > 1 && open) || schedule;
   const dueAt = facts.next && new Date(facts.next.dueAt);
@@ -48,13 +51,13 @@ async function charge(turn: Turn, { n, attempt }: StepNamed<'charge'>): Promise<
     workflowId: workflowIds.recurring(id),
   });
   const [, { billingRequestId, reference }] = await Promise.all([begun, charged]);
-  note(turn, 'charged', {
+  note(locked, 'charged', {
     n,
     attempt,
     amount,
     billingRequestId,
     reference,
-    // The billing has that of its first attempt.
+    // The billing keeps its first attempt's.
     ...(attempt === 1 && { dueAt }),
   });
   if (attempt === 1) schedule.nextN = n + 1;
@@ -64,26 +67,26 @@ async function charge(turn: Turn, { n, attempt }: StepNamed<'charge'>): Promise<
  * Settles the billing in hand after its bank's answer, or its time-out. The schedule ends with its
  * last billing.
  */
-export async function settleBilling(turn: Turn): Promise<void> {
-  const { trx, schedule } = turn;
+export async function settleBilling(locked: LockedSchedule): Promise<void> {
+  const { trx, schedule } = locked;
   for (;;) {
-    const step = nextStep(turn.facts);
-    const { open } = turn;
+    const step = nextStep(locked.facts);
+    const { open } = locked;
     switch (step.do) {
       case 'expire':
         if (open) await closeExpiredRequests(trx, [open.billingRequestId]);
-        await lookAgain(turn);
+        await lookAgain(locked);
         break;
       case 'succeed':
-        await closeBilling(turn, step.n, 'successful');
+        await closeBilling(locked, step.n, 'successful');
         schedule.failedInARow = 0;
         break;
       case 'fail':
-        await closeBilling(turn, step.n, 'failed');
+        await closeBilling(locked, step.n, 'failed');
         schedule.failedInARow += 1;
         break;
       case 'retry':
-        await retryLater(turn, step);
+        await retryLater(locked, step);
         break;
       case 'end':
         schedule.status = step.as;
@@ -91,25 +94,25 @@ export async function settleBilling(turn: Turn): Promise<void> {
       default:
         return;
     }
-    deriveFacts(turn);
+    deriveFacts(locked);
   }
 }
 
-async function retryLater(turn: Turn, step: StepNamed<'retry'>): Promise<void> {
+async function retryLater(locked: LockedSchedule, step: StepNamed<'retry'>): Promise<void> {
   const { n } = step;
-  const { open } = turn;
+  const { open } = locked;
   const retryAt = new Date(step.retryAt);
   const reason = open?.declineReason ?? null;
-  await moveBilling(turn, n, 'retrying', { retryAt, reason });
-  note(turn, 'retrying', { n, retryAt, reason, afterS: open?.afterS });
-  turn.open = open && { ...open, status: 'retrying', retryAt };
+  await moveBilling(locked, n, 'retrying', { retryAt, reason });
+  note(locked, 'retrying', { n, retryAt, reason, afterS: open?.afterS });
+  locked.open = open && { ...open, status: 'retrying', retryAt };
 }
 
 /** Skips billings that fell due while nothing was to be charged, or too long ago. */
-export async function skipBillings(turn: Turn): Promise<void> {
-  const { trx, schedule } = turn;
+export async function skipBillings(locked: LockedSchedule): Promise<void> {
+  const { trx, schedule } = locked;
   for (let skipped = 0; skipped < SKIPPED_MAX; skipped++) {
-    const step = nextStep(turn.facts);
+    const step = nextStep(locked.facts);
     if (step.do !== 'skip') return;
     const { n, reason } = step;
     const dueAt = new Date(step.dueAt);
@@ -117,16 +120,16 @@ export async function skipBillings(turn: Turn): Promise<void> {
       INSERT INTO billings (schedule_id, n, due_at, status, reason, attempts, closed_at)
       VALUES (${schedule.id}, ${n}, ${dueAt}, 'skipped', ${reason}, 0, ${schedule.now})`;
     schedule.nextN = n + 1;
-    note(turn, 'skipped', { n, dueAt, reason });
-    await lookAgain(turn);
+    note(locked, 'skipped', { n, dueAt, reason });
+    await lookAgain(locked);
   }
 }
 
 /** Tells both sides of the next billing. */
-export function giveNotice(turn: Turn): void {
-  const step = nextStep(turn.facts);
+export function giveNotice(locked: LockedSchedule): void {
+  const step = nextStep(locked.facts);
   if (step.do !== 'notify') return;
-  const { schedule, steps } = turn;
+  const { schedule, steps } = locked;
   const { customerId, amount, currency, description } = schedule;
   const { n } = step;
   const dueAt = new Date(step.dueAt);
@@ -140,27 +143,27 @@ export function giveNotice(turn: Turn): void {
   };
   const { now: at } = schedule;
   steps.push({ event: 'schedule.notice_given', cause: 'network', details: { n, dueAt }, at, upcoming });
-  deriveFacts(turn);
+  deriveFacts(locked);
 }
 
 /** Ends a schedule that has no billing left, or failed too often. */
-export function endSchedule(turn: Turn): void {
-  const step = nextStep(turn.facts);
+export function endSchedule(locked: LockedSchedule): void {
+  const step = nextStep(locked.facts);
   if (step.do !== 'end') return;
-  turn.schedule.status = step.as;
-  deriveFacts(turn);
+  locked.schedule.status = step.as;
+  deriveFacts(locked);
 }
 
 /**
  * Cancels the schedule for an operator, the only caller who can request its workflow's
  * cancellation. A schedule that has ended stays unchanged.
  */
-export async function cancelSchedule(turn: Turn): Promise<void> {
-  const { trx, schedule } = turn;
+export async function cancelSchedule(locked: LockedSchedule): Promise<void> {
+  const { trx, schedule } = locked;
   const { id: scheduleId, merchantId, status } = schedule;
   if (hasEnded(status)) return;
   schedule.status = 'cancelled';
-  turn.cause = 'operator';
+  locked.cause = 'operator';
   await recordAuditEvent(
     trx,
     { actor: 'operator:temporal', cause: 'operator', requestId: null, reason: null },
@@ -171,25 +174,29 @@ export async function cancelSchedule(turn: Turn): Promise<void> {
       after: { scheduleId, status: 'cancelled' },
     },
   );
-  deriveFacts(turn);
+  deriveFacts(locked);
 }
 
-async function closeBilling(turn: Turn, n: number, status: 'successful' | 'failed'): Promise<void> {
-  const { schedule, open } = turn;
+async function closeBilling(
+  locked: LockedSchedule,
+  n: number,
+  status: 'successful' | 'failed',
+): Promise<void> {
+  const { schedule, open } = locked;
   const reason = status === 'failed' ? (open?.declineReason ?? null) : null;
-  await moveBilling(turn, n, status, { reason, closedAt: schedule.now });
+  await moveBilling(locked, n, status, { reason, closedAt: schedule.now });
   schedule.ran += 1;
-  note(turn, status, {
+  note(locked, status, {
     n,
     afterS: open?.afterS,
     ...(reason !== null && { reason: reasonForAudit(reason) }),
   });
-  turn.open = undefined;
+  locked.open = undefined;
 }
 
 /** Moves the billing in hand to another state. Columns that `to` does not name are emptied. */
 async function moveBilling(
-  { trx, schedule }: Turn,
+  { trx, schedule }: LockedSchedule,
   n: number,
   status: 'retrying' | 'successful' | 'failed',
   to: { retryAt?: Date; reason?: string | null; closedAt?: Date },
@@ -202,7 +209,7 @@ async function moveBilling(
 }
 
 function note(
-  { schedule, steps }: Turn,
+  { schedule, steps }: LockedSchedule,
   what: 'charged' | 'retrying' | 'skipped' | 'successful' | 'failed',
   details: Record<string, unknown>,
 ): void {

@@ -10,9 +10,9 @@ import { type Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { newId, newReference } from '../identifier/new-id';
 import { allOf, listPage, literal, type Listed, type Page } from '../query/list-page';
-import { merchantFace, type MerchantFace } from '../entity/read-parties';
+import { merchantProfile, type MerchantProfile } from '../entity/read-parties';
 import { OWN, type Party } from '../query/party';
-import type { Tell } from '../transition/transition';
+import type { TypedAnnouncement } from '../transition/transition';
 import { writeTransitions } from '../transition/write-transition';
 import { takePart } from './refundable-amount';
 
@@ -79,7 +79,7 @@ export async function initiateRefund(
   if (wished && !wished.ok) throw invalidRequest([{ path: 'amount', message: wished.reason }]);
   const { part: amount, ...before } = await takePart(trx, charge.id, wished?.value ?? null);
   if (amount === null) throw refundRefusal(before, wished?.value) ?? new Error(`${charge.id} took no refund`);
-  const merchant = await merchantFace(trx, merchantId);
+  const merchant = await merchantProfile(trx, merchantId);
   const refundId = newId('refund');
   const deliveryId = newId('delivery');
   const expectedBy = addBusinessDays(merchant.now, EXPECTED_WITHIN, charge.country, trx.timeZone);
@@ -97,7 +97,7 @@ export async function initiateRefund(
     cause: 'merchant',
     row: { ...refund, id: refundId, at: merchant.now },
     details: { billingRequestId: charge.id },
-    tells: { 'refund.request': question(refund, charge, merchant, deliveryId) },
+    announces: { 'refund.request': question(refund, charge, merchant, deliveryId) },
   });
   return refund;
 }
@@ -120,9 +120,9 @@ async function lockCharge(trx: Executor, merchantId: string, reference: string):
 export function question(
   refund: RefundRecord,
   debit: Pick<Charge, 'lookupId' | 'bankTransactionId'>,
-  merchant: MerchantFace,
+  merchant: MerchantProfile,
   deliveryId: string,
-): Tell<'refund.request'> {
+): TypedAnnouncement<'refund.request'> {
   return {
     entityId: refund.bankId,
     deliveryId,

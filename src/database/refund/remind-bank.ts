@@ -1,5 +1,5 @@
 import { addBusinessDays } from '../../domain/business-day';
-import { merchantFace } from '../entity/read-parties';
+import { merchantProfile } from '../entity/read-parties';
 import { newId } from '../identifier/new-id';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
@@ -21,7 +21,7 @@ export async function remindBank(trx: Executor, refundId: string): Promise<void>
     FROM refunds r JOIN customers c ON c.id = r.customer_id JOIN billing_requests b ON b.id = r.billing_request_id
     WHERE r.id = ${refundId} AND r.acts_at <= business_now(r.merchant_id) FOR UPDATE OF r`;
   if (!due) return;
-  const merchant = await merchantFace(trx, due.merchantId);
+  const merchant = await merchantProfile(trx, due.merchantId);
   const gap = due.reminders < DAILY_REMINDERS ? 1 : DAILY_REMINDERS;
   const deliveryId = newId('delivery');
   // The refund's workflow runs this, and sees an answer that comes at once.
@@ -33,12 +33,12 @@ export async function remindBank(trx: Executor, refundId: string): Promise<void>
   const row = { id: refundId, sequence: reminded.sequence, at: due.now };
   const by = { cause: 'network', row } as const;
   const toBank = { 'refund.request': question(reminded, due, merchant, deliveryId) };
-  const tells = { ...toBank, 'refund.response': toMerchant(reminded) };
+  const announces = { ...toBank, 'refund.response': toMerchant(reminded) };
   await writeTransitions(
     trx,
     due.reminders === 0
-      ? { event: 'refund.overdue', ...by, tells }
-      : { event: 'refund.reminded', ...by, tells: toBank },
+      ? { event: 'refund.overdue', ...by, announces }
+      : { event: 'refund.reminded', ...by, announces: toBank },
   );
 }
 

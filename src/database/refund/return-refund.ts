@@ -8,7 +8,7 @@ import { raw } from '../pool/statement';
 import type { Cause } from '../../domain/words/timeline';
 import { newId, newReference } from '../identifier/new-id';
 import { settleFreedPart } from '../reversal/reverse-charge';
-import type { Tell } from '../transition/transition';
+import type { TypedAnnouncement } from '../transition/transition';
 import { writeTransitions } from '../transition/write-transition';
 import { REFUND_COLUMNS, type RefundRecord } from './accept-refund';
 
@@ -39,9 +39,9 @@ export async function returnRefund(
     entry: {
       kind: 'refund_return',
       resourceId: transactionId,
-      paid: { ...returned, ownerId: returned.merchantId },
+      paid: { ...returned, billerId: returned.merchantId },
     },
-    tells: { 'refund.returned': toBothSides(returned) },
+    announces: { 'refund.returned': toBothSides(returned) },
   });
   await freePart(trx, cause, returned);
 }
@@ -62,7 +62,9 @@ export async function freePart(
   await settleFreedPart(trx, cause, refund);
 }
 
-function toBothSides(refund: RefundRecord): [Tell<'refund.returned'>, Tell<'refund.returned'>] {
+function toBothSides(
+  refund: RefundRecord,
+): [TypedAnnouncement<'refund.returned'>, TypedAnnouncement<'refund.returned'>] {
   const { refundId, reference, originalReference, amount, currency } = refund;
   const status = 'returned';
   const to = (entityId: string, sequence: number, metadata?: Metadata) => ({

@@ -14,7 +14,7 @@ import { endDuplicates } from '../reconciliation-exception/end-exceptions';
 import { REFUND_COLUMNS, type RefundRecord } from './accept-refund';
 import { freePart } from './return-refund';
 import { refuseAnswer } from '../reconciliation-exception/refuse-answer';
-import type { Tell, Transition } from '../transition/transition';
+import type { TypedAnnouncement, Transition } from '../transition/transition';
 import { writeTransitions } from '../transition/write-transition';
 
 /** Moves a refund on: by a reminder, or by the bank's answer, which alone can end it. */
@@ -68,11 +68,11 @@ function endOf(ended: EndedRefund): Transition {
     cause: 'bank',
     row: { ...ended, id: refundId },
     details: { declineReason: rejectReason && reasonForAudit(rejectReason) },
-    tells: { 'refund.response': toMerchant(ended) },
+    announces: { 'refund.response': toMerchant(ended) },
     wakes: { ...ended, signal: 'bankAnswered', workflowId: workflowIds.refund(refundId) },
   } as const;
   if (status === 'rejected') return { event: 'refund.rejected', ...answered };
-  const paid = { ...ended, ownerId: ended.merchantId };
+  const paid = { ...ended, billerId: ended.merchantId };
   const booked = { identifier, billingRequestId, refundId };
   return { event: 'refund.completed', ...answered, entry: { kind: 'refund', paid, booked } };
 }
@@ -121,7 +121,7 @@ async function answerRefused(
 
 export type Unreturned = RefundRecord & Pick<WebhookItem<'refund.response'>, 'status'>;
 
-export function toMerchant(refund: Unreturned): Tell<'refund.response'> {
+export function toMerchant(refund: Unreturned): TypedAnnouncement<'refund.response'> {
   const { refundId, reference, originalReference, amount, currency, status, overdue } = refund;
   const { merchantId: entityId, rejectReason: reason, expectedBy, metadata } = refund;
   const of = { refundId, sequence: refundResponseSequence(refund), reference, originalReference };

@@ -53,15 +53,15 @@ export async function resolveException(
   finding: Finding,
 ): Promise<ResolvedException> {
   const one = await lockException(trx, by, exceptionId);
-  const { state, bankId, standsForIt, letsOff } = one;
+  const { state, bankId, standsForIt, writesOff } = one;
   const { resolution, bankTransactionId } = finding;
   const after = { exceptionId, state: 'resolved', resolution } as const;
   if (one.resolution === resolution && one.reversalId === bankTransactionId) return after;
   await admit(trx, one, finding);
   const undoes = standsForIt && (resolution === 'no_money_moved' || resolution === 'reversed');
   const { cause, note } = by;
-  const letOff = resolution === 'written_off' ? letsOff : 0n;
-  const [ended] = await endExceptions(trx, [exceptionId], { cause, note, ...finding, undoes, letOff });
+  const writtenOff = resolution === 'written_off' ? writesOff : 0n;
+  const [ended] = await endExceptions(trx, [exceptionId], { cause, note, ...finding, undoes, writtenOff });
   if (!ended) throw new Error(`${exceptionId} was resolved while it was locked`);
   await follow(trx, by, { ...one, ...finding, undoes, at: ended.at });
   if (by.cause === 'operator' && by.actor) {
@@ -110,13 +110,13 @@ interface ExceptionToResolve extends ResolvedException {
   canBeConfirmed: boolean;
   /** Its charge has succeeded, or its refund is completed, by the debit or transfer in doubt. */
   standsForIt: boolean;
-  letsOff: bigint;
+  writesOff: bigint;
 }
 
 /**
- * SQL: whether an exception `x` is about another debit or transfer than the one that counts. Either
- * its bank only approved under other ids, or it booked a refund under another id. For a charge, a
- * decline beneath an earlier exception counts as well, unless the bank has withdrawn it.
+ * SQL: whether an exception `x` is about a debit or transfer that does not count. Either its bank
+ * only approved under other ids, or it booked a refund under another id. For a charge, a decline
+ * beneath an earlier exception counts as well, unless the bank has withdrawn it.
  */
 const IS_OF_ANOTHER = `(
   (x.kind = 'amount_differs' AND x.bank_transaction_id <> r.bank_transaction_id) IS TRUE

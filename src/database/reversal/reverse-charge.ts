@@ -5,7 +5,7 @@ import type { Cause } from '../../domain/words/timeline';
 import { withdrawCredit } from '../credit/follow-credit';
 import { newId, newReference } from '../identifier/new-id';
 import { endExpectedCredit } from '../ledger/end-expected-booking';
-import type { Tell } from '../transition/transition';
+import type { TypedAnnouncement } from '../transition/transition';
 import { writeTransitions } from '../transition/write-transition';
 import { borneByNetwork, writeOffRest } from './write-off-charge';
 
@@ -20,7 +20,7 @@ interface Reversed {
   amount: bigint;
   currency: string;
   reference: string;
-  ownerId: string;
+  billerId: string;
   merchantId: string | null;
   metadata: Metadata;
   bankId: string;
@@ -46,7 +46,7 @@ export async function reverseRest(trx: Executor, cause: Cause, of: OfCharge): Pr
   const { amount, currency, sequence, at, merchantId, bankTransactionId } = reversed;
   // The payee's bank would credit its customer for nothing.
   const creditWithdrawn = merchantId === null && (await withdrawCredit(trx, billingRequestId));
-  // The network gets back what it bore: the customer's bank would be let off that part twice.
+  // The network gets back what it bore: that part of the bank's debt would be written off twice.
   const borne = await borneByNetwork(trx, billingRequestId);
   const told = { ...reversed, billingRequestId, reversalReference, creditWithdrawn };
   await writeTransitions(trx, [
@@ -55,7 +55,7 @@ export async function reverseRest(trx: Executor, cause: Cause, of: OfCharge): Pr
       cause,
       row: { id: billingRequestId, sequence, at },
       details: { amount, currency, reversalReference, exceptionId },
-      tells: { 'billing.reversed': toOwner(told) },
+      announces: { 'billing.reversed': toBiller(told) },
     },
     {
       event: 'reversal.completed',
@@ -82,7 +82,7 @@ async function takeRest(
       UPDATE billing_requests b SET reversed_amount = b.amount - b.refunded_amount, sequence = b.sequence + 1
       FROM (SELECT id, amount - refunded_amount - reversed_amount AS rest
             FROM billing_requests WHERE id = ${reversal.billingRequestId}) AS c
-      WHERE b.id = c.id AND b.status = 'successful' AND c.rest > 0 RETURNING b.*, c.rest, settling_now(b.owner_id) AS at),
+      WHERE b.id = c.id AND b.status = 'successful' AND c.rest > 0 RETURNING b.*, c.rest, settling_now(b.biller_id) AS at),
     reversal AS (
       INSERT INTO reversals (transaction_id, reference, exception_id, refund_id, billing_request_id,
       merchant_id,
@@ -95,20 +95,20 @@ async function takeRest(
         b.at, b.metadata
       FROM charge b JOIN reconciliation_exceptions x ON x.id = ${reversal.exceptionId}
       RETURNING amount, created_at, bank_transaction_id)
-    SELECT v.amount, b.currency, b.reference, b.owner_id, b.merchant_id, b.metadata,
+    SELECT v.amount, b.currency, b.reference, b.biller_id, b.merchant_id, b.metadata,
       b.bank_id, b.sequence, v.created_at AS at, v.bank_transaction_id,
       (SELECT count(*)::int FROM reversals WHERE billing_request_id = b.id) AS earlier_reversals
     FROM charge b, reversal v`;
 }
 
-function toOwner(
+function toBiller(
   reversed: Reversed & { billingRequestId: string; reversalReference: string; creditWithdrawn: boolean },
-): Tell<'billing.reversed'> {
+): TypedAnnouncement<'billing.reversed'> {
   const { billingRequestId, reference, reversalReference, amount, currency } = reversed;
   const sequence = reversalSequence(reversed);
   const of = { billingRequestId, sequence, reference, reversalReference, amount, currency };
   const metadata = reversed.merchantId === null ? undefined : reversed.metadata;
-  return { entityId: reversed.ownerId, item: { ...of, metadata } };
+  return { entityId: reversed.billerId, item: { ...of, metadata } };
 }
 
 /**

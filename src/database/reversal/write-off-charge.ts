@@ -16,11 +16,11 @@ export async function writeOffRest(
 ): Promise<void> {
   const borne = await borneByNetwork(trx, billingRequestId);
   const left = await trx.row<Payment>`
-    SELECT amount - ${borne.toString()}::bigint AS amount, currency, bank_id, merchant_id, owner_id FROM (
-      SELECT least(max(x.let_off), b.amount - b.refunded_amount - b.reversed_amount)::bigint AS amount,
-        b.currency, b.bank_id, b.merchant_id, b.owner_id
+    SELECT amount - ${borne.toString()}::bigint AS amount, currency, bank_id, merchant_id, biller_id FROM (
+      SELECT least(max(x.written_off), b.amount - b.refunded_amount - b.reversed_amount)::bigint AS amount,
+        b.currency, b.bank_id, b.merchant_id, b.biller_id
       FROM billing_requests b JOIN reconciliation_exceptions x ON x.billing_request_id = b.id
-      WHERE b.id = ${billingRequestId} AND b.status = 'successful' GROUP BY b.id) AS let_off
+      WHERE b.id = ${billingRequestId} AND b.status = 'successful' GROUP BY b.id) AS written_off
     WHERE amount > ${borne.toString()}::bigint`;
   if (!left) return;
   await postEntries(trx, [entryOf({ kind: 'write_off', resourceId, settledAt: at, paid: left })]);

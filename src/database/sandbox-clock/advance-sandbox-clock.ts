@@ -18,94 +18,94 @@ export interface Clock {
   target: Date | null;
 }
 
-export function readClock(db: Executor, ownerId: string): Promise<Clock> {
+export function readClock(db: Executor, billerId: string): Promise<Clock> {
   return db.oneRow<Clock>`
     SELECT business_now(id) AS now, clock_timestamp() AS real_now, clock_target AS target FROM entities
-    WHERE id = ${ownerId}`;
+    WHERE id = ${billerId}`;
 }
 
 /** @returns false if an advance is in progress; one statement decides between two that race */
-export async function beginAdvance(db: Executor, ownerId: string, target: Date): Promise<boolean> {
+export async function beginAdvance(db: Executor, billerId: string, target: Date): Promise<boolean> {
   const begun = await db.row`
     UPDATE entities SET clock_target = ${target}, clock_moved_at = clock_timestamp()
-    WHERE id = ${ownerId} AND clock_target IS NULL RETURNING id`;
+    WHERE id = ${billerId} AND clock_target IS NULL RETURNING id`;
   return begun !== undefined;
 }
 
 /** Moves the clock at once. @returns false if an advance is in progress */
-export async function jump(db: Executor, ownerId: string, target: Date): Promise<boolean> {
+export async function jump(db: Executor, billerId: string, target: Date): Promise<boolean> {
   const jumped = await db.row`
     UPDATE entities SET clock_offset = greatest(clock_offset, ${target} - clock_timestamp()),
       clock_moved_at = clock_timestamp()
-    WHERE id = ${ownerId} AND clock_target IS NULL RETURNING id`;
+    WHERE id = ${billerId} AND clock_target IS NULL RETURNING id`;
   return jumped !== undefined;
 }
 
 /** Moves the clock of an advance in progress; a clock that is there already stays. */
-export async function moveTo(db: Executor, ownerId: string, moment: Date): Promise<void> {
+export async function moveTo(db: Executor, billerId: string, moment: Date): Promise<void> {
   await db.rows`
     UPDATE entities SET clock_offset = greatest(clock_offset, ${moment} - clock_timestamp()),
       clock_moved_at = clock_timestamp()
-    WHERE id = ${ownerId} AND clock_target IS NOT NULL`;
+    WHERE id = ${billerId} AND clock_target IS NOT NULL`;
 }
 
 /** Compares the target, since another worker may have ended this advance and begun the next. */
-export async function endAdvance(db: Executor, ownerId: string, target: Date): Promise<void> {
+export async function endAdvance(db: Executor, billerId: string, target: Date): Promise<void> {
   await db.rows`
     UPDATE entities SET clock_target = NULL, clock_moved_at = clock_timestamp()
-    WHERE id = ${ownerId} AND clock_target = ${target}`;
+    WHERE id = ${billerId} AND clock_target = ${target}`;
 }
 
 /**
- * The owner's next due moment: a schedule's charge, retry or notice, a refund's reminder, an
+ * The biller's next due moment: a schedule's charge, retry or notice, a refund's reminder, an
  * overdue credit, or the end of a window. Null if nothing is due.
  *
  * @param after exclusive; `-infinity` for no bound
  */
 export async function nextMoment(
   db: Executor,
-  ownerId: string,
+  billerId: string,
   after: Date | '-infinity',
 ): Promise<Date | null> {
   const { moment } = await db.oneRow<{ moment: Date | null }>`
     SELECT least(
-    (SELECT min(acts_at) FROM schedules WHERE merchant_id = ${ownerId} AND acts_at > ${after}),
-    (SELECT min(acts_at) FROM refunds WHERE merchant_id = ${ownerId} AND acts_at > ${after}),
+    (SELECT min(acts_at) FROM schedules WHERE merchant_id = ${billerId} AND acts_at > ${after}),
+    (SELECT min(acts_at) FROM refunds WHERE merchant_id = ${billerId} AND acts_at > ${after}),
     (SELECT min(expires_at) FROM billing_requests
-     WHERE owner_id = ${ownerId} AND status = 'pending' AND expires_at > ${after}),
+     WHERE biller_id = ${billerId} AND status = 'pending' AND expires_at > ${after}),
     (SELECT min(credit_due_at) FROM billing_requests b
-     WHERE owner_id = ${ownerId} AND NOT credit_overdue AND credit_due_at > ${after}
+     WHERE biller_id = ${billerId} AND NOT credit_overdue AND credit_due_at > ${after}
        AND ${raw(CREDIT_WAITS)}),
     (SELECT min(expires_at) FROM intents
-     WHERE merchant_id = ${ownerId} AND status = 'pending' AND expires_at > ${after})) AS moment`;
+     WHERE merchant_id = ${billerId} AND status = 'pending' AND expires_at > ${after})) AS moment`;
   return moment;
 }
 
 /**
- * Signals the owner's workflows that have something due by `until`. `infinity` signals all that
+ * Signals the biller's workflows that have something due by `until`. `infinity` signals all that
  * wait: their timers run in real time, and must restart once the clock has moved.
  */
-export async function signalDue(db: Executor, ownerId: string, until: Date | 'infinity'): Promise<void> {
+export async function signalDue(db: Executor, billerId: string, until: Date | 'infinity'): Promise<void> {
   await enqueueBulkSignals(
     db,
     until === 'infinity' ? 'clockMoved' : 'fellDue',
-    ownerId,
+    billerId,
     raw(
       `SELECT '${workflowIds.recurring('')}' || id AS workflow_id FROM schedules
-     WHERE merchant_id = :ownerId AND waiting AND acts_at <= :until
+     WHERE merchant_id = :billerId AND waiting AND acts_at <= :until
      UNION
      SELECT '${workflowIds.refund('')}' || id FROM refunds
-     WHERE merchant_id = :ownerId AND waiting AND acts_at <= :until
+     WHERE merchant_id = :billerId AND waiting AND acts_at <= :until
      UNION
      SELECT workflow_id FROM billing_requests
-     WHERE owner_id = :ownerId AND status = 'pending' AND waiting AND expires_at <= :until
+     WHERE biller_id = :billerId AND status = 'pending' AND waiting AND expires_at <= :until
      UNION
      SELECT workflow_id FROM billing_requests b
-     WHERE owner_id = :ownerId AND NOT credit_overdue AND credit_due_at <= :until AND ${CREDIT_WAITS}
+     WHERE biller_id = :billerId AND NOT credit_overdue AND credit_due_at <= :until AND ${CREDIT_WAITS}
      UNION
      SELECT workflow_id FROM intents
-     WHERE merchant_id = :ownerId AND status = 'pending' AND waiting AND expires_at <= :until`,
-      { ownerId, until },
+     WHERE merchant_id = :billerId AND status = 'pending' AND waiting AND expires_at <= :until`,
+      { billerId, until },
     ),
   );
 }
@@ -115,12 +115,12 @@ export async function signalDue(db: Executor, ownerId: string, until: Date | 'in
  * the commit reads the old clock, and a signal within the jump would miss it. A schedule reads the
  * clock and begins to wait in one transaction, so this waits for schedules that are at it.
  */
-export async function signalJumped(db: Database, ownerId: string): Promise<void> {
+export async function signalJumped(db: Database, billerId: string): Promise<void> {
   await db.transaction(async (trx) => {
     await trx.rows`
-      SELECT FROM schedules WHERE merchant_id = ${ownerId} AND NOT waiting AND acts_at IS NOT NULL
+      SELECT FROM schedules WHERE merchant_id = ${billerId} AND NOT waiting AND acts_at IS NOT NULL
       ORDER BY id FOR SHARE`;
-    await signalDue(trx, ownerId, 'infinity');
+    await signalDue(trx, billerId, 'infinity');
   });
 }
 
@@ -146,24 +146,24 @@ export interface WorkInHand {
  */
 export async function workInHand(
   db: Executor,
-  ownerId: string,
+  billerId: string,
   askedSince: Date,
   moment: string,
 ): Promise<WorkInHand> {
   return db.oneRow<WorkInHand>`
-    WITH clock AS MATERIALIZED (SELECT business_now(${ownerId}) AS now), open AS (
+    WITH clock AS MATERIALIZED (SELECT business_now(${billerId}) AS now), open AS (
       SELECT id, expires_at, recorded_at FROM billing_requests
-      WHERE owner_id = ${ownerId} AND status = 'pending'
+      WHERE biller_id = ${billerId} AND status = 'pending'
       UNION ALL
-      SELECT id, expires_at, recorded_at FROM intents WHERE merchant_id = ${ownerId} AND status = 'pending')
+      SELECT id, expires_at, recorded_at FROM intents WHERE merchant_id = ${billerId} AND status = 'pending')
     SELECT (SELECT now FROM clock) AS now,
-           ((SELECT count(*) FROM schedules WHERE merchant_id = ${ownerId} AND acts_at <= (SELECT now
+           ((SELECT count(*) FROM schedules WHERE merchant_id = ${billerId} AND acts_at <= (SELECT now
            FROM clock))
-          + (SELECT count(*) FROM refunds WHERE merchant_id = ${ownerId} AND acts_at <= (SELECT now
+          + (SELECT count(*) FROM refunds WHERE merchant_id = ${billerId} AND acts_at <= (SELECT now
           FROM clock))
           + (SELECT count(*) FROM open WHERE expires_at <= (SELECT now FROM clock))
           + (SELECT count(*) FROM billing_requests b
-             WHERE owner_id = ${ownerId} AND NOT credit_overdue AND credit_due_at <= (SELECT now
+             WHERE biller_id = ${billerId} AND NOT credit_overdue AND credit_due_at <= (SELECT now
              FROM clock) AND ${raw(CREDIT_WAITS)}))::int AS undone,
       webhooks.unattempted, webhooks.of_moment AS unattempted_of_moment, clock_timestamp()::text AS at,
       (SELECT count(*) FROM open WHERE recorded_at >= ${askedSince})::int AS asked,
@@ -174,8 +174,8 @@ export async function workInHand(
       FROM webhook_deliveries d
       WHERE d.status = 'pending' AND d.attempts = 0
         AND d.workflow_id NOT LIKE '${raw(workflowIds.webhookDelivery('%'))}'
-        AND (d.entity_id = ${ownerId}
+        AND (d.entity_id = ${billerId}
           OR d.workflow_id IN (SELECT '${raw(workflowIds.recurring(''))}' || id FROM schedules
-          WHERE merchant_id = ${ownerId}))
+          WHERE merchant_id = ${billerId}))
     ) AS webhooks`;
 }

@@ -88,7 +88,8 @@ async function syncSchedules(trx: Executor, whose: string, of: string, cause: Ca
   await align(trx, locked, cause);
   const last = atOnce[SYNC_AT_ONCE - 1];
   if (!last) return;
-  // Waiting or not: these schedules are not locked, and one about to wait has read its old state.
+  // Waiting or not: the schedules are not locked, and a schedule about to wait has read its old
+  // state.
   await enqueueBulkSignals(
     trx,
     'termsChanged',

@@ -17,9 +17,9 @@ import { writeSchedule } from './write-schedules';
  * Actions of people on a schedule: its merchant, or the merchant's provider, pauses, resumes,
  * changes or cancels it; the customer's bank cancels it.
  *
- * Each action is a transaction with the locks of `takeTurn`, so an action and a charge come one
- * after the other. An action that changes nothing announces nothing. A charge already sent to the
- * bank runs to its end, whatever is done meanwhile.
+ * Each action is a transaction with the locks of `withLockedSchedule`, so an action and a charge
+ * come one after the other. An action that changes nothing announces nothing. A charge already sent
+ * to the bank runs to its end.
  */
 
 /** New terms; a field left out stays, and null removes it. */
@@ -110,7 +110,7 @@ export async function changeSchedule(
   if (problems.length > 0) throw invalidRequest(problems);
   if (changed.length === 0) return;
   const nextDueAt = nextBilling(after, hasOpen, rules)?.dueAt ?? null;
-  // Who has been told of a charge is told again when it will be another one.
+  // A party that was told of a coming charge is told again once it changes.
   const noticedN = amount === before.amount ? before.noticedN : null;
   const terms = { ...after, nextDueAt, noticedN };
   const { status, now } = before;

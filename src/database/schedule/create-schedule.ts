@@ -98,8 +98,8 @@ export async function createSchedule(
 }
 
 /**
- * The agreement that a paymentID stands for. The string is bound to its merchant, so for a provider
- * it is tried on each of its merchants that has an agreement with this customer.
+ * The agreement that a paymentID stands for. The string is bound to its merchant. A provider's call
+ * tries it on each of its merchants with an agreement with this customer.
  */
 async function findAgreement(
   trx: Transaction,

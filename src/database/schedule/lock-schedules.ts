@@ -29,7 +29,7 @@ export interface ScheduleRow {
   failedInARow: number;
   sequence: number;
   /** Announcements to both sides so far. */
-  told: number;
+  announced: number;
   createdAt: Date;
   /** A billing has been declined at least once and has not ended yet. */
   overdue: boolean;
@@ -67,7 +67,7 @@ const COLUMNS = `s.id, s.agreement_id, s.merchant_id,
   s.customer_id, s.bank_id, ${shownName('s.bank_id')} AS bank_name,
   s.amount::bigint, s.currency, s.description, s.frequency, s.every AS "interval", s.start_at, s.end_at,
   s.max_billings, s.status, s.paused, s.next_n, s.next_due_at, s.noticed_n, s.ran, s.failed_in_a_row,
-  s.sequence, s.told, s.created_at,
+  s.sequence, s.announced, s.created_at,
   EXISTS (SELECT FROM billings b WHERE b.schedule_id = s.id
           AND (b.status = 'retrying' OR b.status = 'pending' AND b.attempts > 1)) AS overdue,
   ${AGREEMENT_OF_SCHEDULE} AS agreement,

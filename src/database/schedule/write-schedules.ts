@@ -88,10 +88,10 @@ const isResumed = ({ before, after }: BeforeAndAfter) => before.paused && !after
 
 function toWritten(change: ScheduleChange): Written {
   const { before, event, steps = [] } = change;
-  const { sequence, told } = before;
+  const { sequence, announced } = before;
   const { status } = change.after;
   const nextDueAt = hasEnded(status) ? null : change.after.nextDueAt;
-  const after = { ...change.after, nextDueAt, sequence, told };
+  const after = { ...change.after, nextDueAt, sequence, announced };
   const transitions = steps.map((step) => stepOf(after, step));
   if (event || status !== before.status) transitions.push(changeOf({ ...change, after }));
   return { before, after, transitions };
@@ -103,10 +103,10 @@ const rowOf = (after: ScheduleRow, at: Date) => ({ id: after.id, sequence: ++aft
 /** Counts the webhook. */
 function toBothSides<Item extends object>(after: ScheduleRow, item: Item) {
   const workflowId = workflowIds.recurring(after.id);
-  const told = { workflowId, item: { scheduleId: after.id, sequence: ++after.told, ...item } };
+  const webhook = { workflowId, item: { scheduleId: after.id, sequence: ++after.announced, ...item } };
   return [
-    { entityId: after.merchantId, ...told },
-    { entityId: after.bankId, ...told },
+    { entityId: after.merchantId, ...webhook },
+    { entityId: after.bankId, ...webhook },
   ] as const;
 }
 
@@ -117,9 +117,9 @@ function stepOf(after: ScheduleRow, step: ScheduleStep): ScheduleTransition {
     ? {
         ...shared,
         event: step.event,
-        tells: { 'recurring.upcoming': toBothSides(after, step.upcoming) },
+        announces: { 'recurring.upcoming': toBothSides(after, step.upcoming) },
       }
-    : { ...shared, event: step.event, tells: {} };
+    : { ...shared, event: step.event, announces: {} };
 }
 
 /** The change of the status or the terms. */
@@ -145,7 +145,7 @@ function changeOf({ before, after, cause, event, details }: ScheduleChange): Sch
     cause,
     row: rowOf(after, after.now),
     details: { status, previousStatus, ...details },
-    tells: { 'recurring.updated': toBothSides(after, item) },
+    announces: { 'recurring.updated': toBothSides(after, item) },
     wakes: signal && { workflowId: workflowIds.recurring(id), merchantId, waiting, signal },
   };
 }
@@ -175,7 +175,7 @@ async function updateRows(trx: Executor, all: Written[]): Promise<void> {
     UPDATE schedules s SET ${raw(terms)} status = c.status, paused = c.paused, next_n = c.next_n,
       next_due_at = c.next_due_at, noticed_n = c.noticed_n, ran = c.ran,
       failed_in_a_row = c.failed_in_a_row, acts_at = c.acts_at, waiting = c.waiting, delay_ms = c.delay_ms,
-      sequence = c.sequence, told = c.told,
+      sequence = c.sequence, announced = c.announced,
       updated_at = CASE WHEN s.sequence = c.sequence THEN s.updated_at ELSE c.updated_at END
     FROM ${changed} AS c WHERE s.id = c.id`;
 }

@@ -68,7 +68,7 @@ export async function findSubject(db: Executor, given: string): Promise<Subject 
 /**
  * Every branch uses an index of its own. A refund, a reversal and an exception lead to their
  * charge, if there is one. A bank's transaction id is unique within the bank alone, so each bank is
- * asked; bank files name such ids too.
+ * asked. Bank files name the ids too.
  */
 async function lookUp(db: Executor, given: string[]): Promise<Found[]> {
   if (given.length === 0) return [];

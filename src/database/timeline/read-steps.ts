@@ -1,6 +1,6 @@
 import { reasonForAudit } from '../../domain/charge';
 import type { Cause, LedgerPosting, Step } from '../../domain/words/timeline';
-import { isTold } from '../../domain/words/timeline-words';
+import { hasWord } from '../../domain/words/timeline-words';
 import type { Executor } from '../pool/connection';
 import { customPlan, raw } from '../pool/statement';
 import { KEPT } from '../call/idempotency';
@@ -22,7 +22,9 @@ export interface RecordedEvent {
 const EVENT = `SELECT e.recorded_at AS at, e.business_at, e.resource_id, e.sequence, e.type,
   e.cause, e.details, e.request_id, e.commit_id`;
 
-/** The latest events, oldest first; a schedule's events are limited to these billings. */
+/**
+ * The latest events, oldest first; of a schedule, only the events of the billings that are shown.
+ */
 export async function readEvents(
   db: Executor,
   ids: string[],
@@ -60,7 +62,7 @@ export function eventStep(event: RecordedEvent): Step<'event'> {
     details: Object.fromEntries(
       Object.entries(details).filter(
         (one): one is [string, string | number] =>
-          isTold(one[0]) && (typeof one[1] === 'string' || typeof one[1] === 'number'),
+          hasWord(one[0]) && (typeof one[1] === 'string' || typeof one[1] === 'number'),
       ),
     ),
   };
@@ -136,9 +138,8 @@ export async function readLedger(
 const DURING = `recorded_at BETWEEN :from AND coalesce(:until::timestamptz, 'infinity')`;
 
 /**
- * The parties' audit events during a timeline, any of which may explain it; exceptions contribute
- * their own alone. Oldest first. An operator's reason stays out, in his words: `assent audit` has
- * it.
+ * The parties' audit events during a timeline, which may explain it; exceptions add only their own.
+ * Oldest first. An operator's reason stays out, in his words: `assent audit` has it.
  *
  * @param until null where the timeline goes on
  */

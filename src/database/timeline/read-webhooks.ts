@@ -7,9 +7,8 @@ import { idsInBody } from './find-subject';
 /** The webhooks of a timeline: announcements, attempts, and receipts of forgotten webhooks. */
 
 /**
- * Webhooks announced by the transactions of the events, where they are about these ids; and
- * webhooks that charges, refunds and intents name themselves. Each comes with its announcing
- * transaction, oldest first.
+ * Webhooks about the given ids that the events' transactions announced, and webhooks that charges,
+ * refunds and intents name. Each comes with its announcing transaction, oldest first.
  */
 export async function readDeliveries(
   db: Executor,

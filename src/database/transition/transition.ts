@@ -13,43 +13,43 @@ import type { Announcement } from '../webhook/announce-webhooks';
  * entry named here does not compile.
  */
 interface Others {
-  'billing_request.accepted': Money & Tells<'billing.request'>;
+  'billing_request.accepted': Money & Announces<'billing.request'>;
   'billing_request.successful': Money &
     Posts<'charge'> &
-    (Tells<'billing.response'> | Tells<'billing.credit'>);
+    (Announces<'billing.response'> | Announces<'billing.credit'>);
   // The payer's bank is told of an end that it did not cause.
-  'billing_request.declined': Money & Tells<'billing.response', 'billing.closed'>;
-  'billing_request.reversed': Quiet & Tells<'billing.reversed'>;
+  'billing_request.declined': Money & Announces<'billing.response', 'billing.closed'>;
+  'billing_request.reversed': Quiet & Announces<'billing.reversed'>;
   'billing_request.credit_overdue': Quiet;
   'billing_request.answer_refused': Quiet;
-  'refund.requested': Money & Tells<'refund.request'>;
-  'refund.overdue': Quiet & Tells<'refund.request' | 'refund.response'>;
-  'refund.reminded': Quiet & Tells<'refund.request'>;
-  'refund.completed': Money & Posts<'refund'> & Tells<'refund.response'>;
-  'refund.rejected': Money & Tells<'refund.response'>;
-  'refund.returned': Money & Posts<'refund_return'> & Tells<'refund.returned'>;
+  'refund.requested': Money & Announces<'refund.request'>;
+  'refund.overdue': Quiet & Announces<'refund.request' | 'refund.response'>;
+  'refund.reminded': Quiet & Announces<'refund.request'>;
+  'refund.completed': Money & Posts<'refund'> & Announces<'refund.response'>;
+  'refund.rejected': Money & Announces<'refund.response'>;
+  'refund.returned': Money & Posts<'refund_return'> & Announces<'refund.returned'>;
   'refund.answer_refused': Quiet;
   // Its charge's transition `billing_request.reversed` tells of it.
   'reversal.completed': Money & Posts<'reversal'>;
-  'intent.created': Quiet & Tells<'billing.intent'>;
-  'intent.approved': Quiet & Tells<'billing.intent.response'>;
-  'intent.declined': Quiet & Tells<'billing.intent.response', 'billing.intent.closed'>;
-  'intent.superseded': Quiet & Tells<'billing.intent.response', 'billing.intent.closed'>;
+  'intent.created': Quiet & Announces<'billing.intent'>;
+  'intent.approved': Quiet & Announces<'billing.intent.response'>;
+  'intent.declined': Quiet & Announces<'billing.intent.response', 'billing.intent.closed'>;
+  'intent.superseded': Quiet & Announces<'billing.intent.response', 'billing.intent.closed'>;
   // A decision that answers an intent is told by the intent's end.
-  'agreement.decided': Quiet & Tells<never, 'decision.updated'>;
-  'exception.opened': Quiet & Tells<'exception.opened'>;
+  'agreement.decided': Quiet & Announces<never, 'decision.updated'>;
+  'exception.opened': Quiet & Announces<'exception.opened'>;
   'exception.updated': Quiet;
   'exception.investigating': Quiet;
-  'exception.resolved': Quiet & Tells<'exception.resolved'>;
+  'exception.resolved': Quiet & Announces<'exception.resolved'>;
   'exception.answer_refused': Quiet;
   'schedule.created': Quiet;
   // A change that also ends the schedule is told by the end.
-  'schedule.changed': Quiet & Tells<never, 'recurring.updated'>;
-  'schedule.notice_given': Quiet & Tells<'recurring.upcoming'>;
+  'schedule.changed': Quiet & Announces<never, 'recurring.updated'>;
+  'schedule.notice_given': Quiet & Announces<'recurring.upcoming'>;
 }
 
 type Schedules = {
-  [Event in `schedule.${ScheduleStatus | 'resumed'}`]: Quiet & Tells<'recurring.updated'>;
+  [Event in `schedule.${ScheduleStatus | 'resumed'}`]: Quiet & Announces<'recurring.updated'>;
 } & { [Event in `schedule.billing_${(typeof BILLING_STATUSES)[number] | 'charged'}`]: Quiet };
 
 type Parts = Others & Schedules;
@@ -65,7 +65,7 @@ export interface Row {
   at: Date;
 }
 
-/** A charge, a refund or a reversal: its event repeats these facts. */
+/** A charge, a refund or a reversal: its event repeats its money and parties. */
 export interface MoneyRow extends Row {
   amount: bigint;
   currency: string;
@@ -89,15 +89,16 @@ interface Posts<Kind extends EntryKind> {
 }
 
 /** An item of a webhook to one receiver. */
-export type Tell<Type extends WebhookType = WebhookType> = Omit<Announcement, keyof Webhook> & {
+export type TypedAnnouncement<Type extends WebhookType = WebhookType> = Omit<Announcement, keyof Webhook> & {
   item: WebhookItem<Type>;
 };
 
-type Told<Type extends WebhookType> = Tell<Type> | readonly [Tell<Type>, ...Tell<Type>[]];
+type OneOrMore<Type extends WebhookType> =
+  TypedAnnouncement<Type> | readonly [TypedAnnouncement<Type>, ...TypedAnnouncement<Type>[]];
 
-/** Webhooks that the transition must announce, and those that it may. */
-interface Tells<Must extends WebhookType, May extends WebhookType = never> {
-  tells: { [Type in Must]: Told<Type> } & { [Type in May]?: Told<Type> | undefined };
+/** Webhooks that the transition must announce, and webhooks that it may. */
+interface Announces<Must extends WebhookType, May extends WebhookType = never> {
+  announces: { [Type in Must]: OneOrMore<Type> } & { [Type in May]?: OneOrMore<Type> | undefined };
 }
 
 /** A workflow to signal, if it waits. */

@@ -6,7 +6,7 @@ import { signalWaiting } from '../outbox';
 import type { Executor } from '../pool/connection';
 import { jsonOf } from '../pool/json';
 import { announce, type Announcement } from '../webhook/announce-webhooks';
-import type { MoneyRow, Row, Tell, Transition } from './transition';
+import type { MoneyRow, Row, TypedAnnouncement, Transition } from './transition';
 
 /**
  * Writes all that belongs to transitions: events, ledger entries, webhooks and signals. The
@@ -73,11 +73,13 @@ function entriesOf(transition: Transition) {
 
 /** A receiver gets all items of a batch that one workflow carries in one webhook. */
 function announcementsOf(transitions: readonly Transition[]): Announcement[] {
-  const told = transitions.flatMap((one) => Object.entries<OneTold>('tells' in one ? one.tells : {}));
-  const tells = told.flatMap(([webhookType, items]) =>
+  const listed = transitions.flatMap((one) =>
+    Object.entries<AnyAnnouncements>('announces' in one ? one.announces : {}),
+  );
+  const announces = listed.flatMap(([webhookType, items]) =>
     [items ?? []].flat().map((tell) => ({ ...tell, webhookType, batchId: tell.batchId ?? newId('batch') })),
   );
-  const webhooks = groupBy(tells, ({ webhookType, entityId, batchId, workflowId, deliveryId }) =>
+  const webhooks = groupBy(announces, ({ webhookType, entityId, batchId, workflowId, deliveryId }) =>
     [webhookType, entityId, batchId, workflowId, deliveryId].join(' '),
   );
   // The type of a transition pairs each webhook with its items.
@@ -87,4 +89,4 @@ function announcementsOf(transitions: readonly Transition[]): Announcement[] {
   });
 }
 
-type OneTold = Tell | readonly Tell[] | undefined;
+type AnyAnnouncements = TypedAnnouncement | readonly TypedAnnouncement[] | undefined;

@@ -23,7 +23,7 @@ const moment = (column: string) =>
  */
 const ROWS = `
   SELECT id, 'charge' AS kind, amount, currency::text, status, bank_transaction_id, closed_at, NULL AS state, NULL AS resolution,
-    bank_id, owner_id AS payee_id, CASE WHEN merchant_id IS NULL THEN 'in_transit' ELSE 'merchant' END AS account,
+    bank_id, biller_id AS payee_id, CASE WHEN merchant_id IS NULL THEN 'in_transit' ELSE 'merchant' END AS account,
     credit_settled AS credited
   FROM billing_requests
   UNION ALL
@@ -97,7 +97,7 @@ const POSTED = `
   WHERE NOT (kind = 'write_off' AND EXISTS (
     SELECT FROM r LEFT JOIN reconciliation_exceptions x ON x.id = r.id, substring(e.says FROM 'debit (\\d+) ') AS debited
     WHERE r.id = e.id AND (r.resolution = 'written_off' OR r.status IN ('rejected', 'returned'))
-      AND debited::numeric <= coalesce(r.amount, x.let_off)
+      AND debited::numeric <= coalesce(r.amount, x.written_off)
       AND e.says LIKE format('%%: debit %1$s %2$s disputed %3$s, credit %1$s %2$s customer_bank %3$s',
         debited, coalesce(r.currency, x.currency), r.bank_id)))`;
 
@@ -114,7 +114,7 @@ const SUMMED = `
     AND (b.refunded_amount, b.reversed_amount) IS DISTINCT FROM (coalesce(refunded, 0), coalesce(reversed, 0))`;
 
 /** Events with webhooks: the receivers, and the types of what they are told. */
-const TOLD = `
+const ANNOUNCED = `
   ('{billing_request.accepted}'::text[], '{bank}'::text[], '{billing.request}'::text[]),
   ('{billing_request.successful,billing_request.declined}', '{payee}', '{billing.response,billing.credit}'),
   ('{billing_request.declined}', '{bank}', '{billing.closed}'),
@@ -128,11 +128,11 @@ const TOLD = `
 /** A bank is told of a decline that it did not cause, unless it was never asked. */
 const IS_DUE = `(by <> '{billing.closed}' OR e.cause <> 'bank' AND e.sequence > 1)`;
 
-const UNTOLD = `
+const UNANNOUNCED = `
   SELECT id, format('its event %s (table events) is there, and the webhook %s to %s that tells of it is gone', type, by[1], receiver) AS what
   FROM (
     SELECT r.id, e.type, e.commit_id, by, CASE side WHEN 'bank' THEN r.bank_id ELSE r.payee_id END AS receiver
-    FROM events e JOIN (VALUES ${TOLD}) AS t (types, sides, by) ON e.type = ANY(types) JOIN r ON r.id = e.resource_id, unnest(sides) AS side
+    FROM events e JOIN (VALUES ${ANNOUNCED}) AS t (types, sides, by) ON e.type = ANY(types) JOIN r ON r.id = e.resource_id, unnest(sides) AS side
     WHERE e.resource_id = ANY(ARRAY(SELECT id FROM ids)) AND ${IS_DUE} AND e.recorded_at > ${FEED_HORIZON}) AS due
   WHERE receiver IS NOT NULL AND (SELECT true FROM webhook_deliveries d
     WHERE d.commit_id = due.commit_id AND d.entity_id = receiver AND d.webhook_type = ANY(by) LIMIT 1) IS NULL`;
@@ -165,7 +165,7 @@ const comparison = (page: string) => `
         coalesce('this ' || kind || ': ' || expected.says, 'no ' || kind), coalesce(posted.says, 'none'))
       FROM expected FULL JOIN posted USING (id, kind) WHERE expected.says IS DISTINCT FROM posted.says
       UNION ALL ${SUMMED}
-      UNION ALL ${UNTOLD}`)} AS differences`;
+      UNION ALL ${UNANNOUNCED}`)} AS differences`;
 
 const BETWEEN = (id: string) => `${id} > :after AND ${id} < :end`;
 
@@ -199,7 +199,7 @@ const KINDS = [
 ] as const;
 
 /**
- * Compares the rows that were created in a span of time, and those with an event in it.
+ * Compares the rows that were created, or have an event, in a span of time.
  *
  * @param from null for all from the first on; a null `end` for all up to the last
  */

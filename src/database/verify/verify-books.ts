@@ -79,10 +79,10 @@ const KNOWN_MAX = 10_000;
 
 const nameOf = ({ id, what }: Difference): string => `${id} ${what}`;
 
-/** @param beat called after each page with the result so far and the page's check */
+/** @param heartbeat called after each page with the result so far and the page's check */
 export async function verify(
   pages: AsyncIterable<Page>,
-  beat: (so: Verified, check: string) => void,
+  heartbeat: (so: Verified, check: string) => void,
 ): Promise<Verified> {
   const report: Verified = { compared: {}, differences: 0, found: [] };
   const known = new Set<string>();
@@ -95,7 +95,7 @@ export async function verify(
       report.differences += 1;
       if (report.found.length < LISTED_MAX) report.found.push(one);
     }
-    beat(report, check);
+    heartbeat(report, check);
   }
   return report;
 }

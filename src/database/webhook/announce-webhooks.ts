@@ -15,9 +15,9 @@ import { decryptWebhookSecrets, ENCRYPTED_SECRETS, type EncryptedSecrets } from 
 /**
  * Webhooks as rows: what was announced to whom, and what became of it.
  *
- * An announcement is written by the transaction that changes the state it speaks of, so neither
- * exists without the other; the row is also the receiver's entry in its events feed. The body is
- * made, signed and encrypted once, and every attempt sends those bytes, after the commit.
+ * The transaction that changes a state writes its announcement, so neither exists without the
+ * other. The row is also the entry of the receiver's events feed. The body is made, signed and
+ * encrypted once. Every attempt sends the same bytes, after the commit.
  *
  * The workflow whose work is announced makes the first attempt. The workflow
  * `webhook-delivery/<id>` makes the later ones, and all that no workflow announced.
@@ -32,7 +32,7 @@ export type Announcement = Webhook & {
   deliveryId?: string;
   /** Makes the first attempt; without it, the delivery has its own workflow at once. */
   workflowId?: string;
-  /** A secret of the receiver's, encrypted, that signs instead of the one in use. */
+  /** A secret of the receiver's, encrypted, that signs in place of the current secret. */
   signedWith?: Buffer;
 };
 
@@ -57,9 +57,9 @@ interface NewDelivery {
 /**
  * Writes the announcements of a transaction; returns their delivery ids, in the order given.
  *
- * A receiver without a URL gets its row as `failed`, never attempted: the events feed has it, and
- * once a URL is set it can be sent by hand. For a receiver known to be failing the delivery starts
- * as a workflow.
+ * A receiver without a URL gets a row that is `failed`, without an attempt. The events feed has it,
+ * and it can be sent by hand once a URL is set. For a receiver known to be failing the delivery
+ * starts as a workflow.
  */
 export async function announce(trx: Executor, announcements: Announcement[]): Promise<string[]> {
   if (announcements.length === 0) return [];

@@ -13,13 +13,13 @@ import { decryptWebhookSecrets, KNOWN_SECRETS, secretPlace, type EncryptedSecret
 /**
  * Attempts at webhooks: which worker makes them, and what became of them.
  *
- * Before the first byte of an attempt leaves, the row says that it may have been sent (`sent`), and
- * that no other worker is to send it for now (`claimed_until`). So the end of a charge's window
- * knows whether its bank may have it, also where the process that sent it has died.
+ * The row says before an attempt's first byte that the webhook may have been sent (`sent`), and
+ * until when no other worker sends it (`claimed_until`). So the end of a charge's window knows
+ * whether its bank may have it, also where the process that sent it has died.
  *
  * A workflow claims all its webhooks by one statement, before it connects. Ten claims, each with a
  * commit and locks on its receiver, take three times as long. A retry claims once it is connected:
- * for a receiver that is away, or without a place, it writes no claim.
+ * for a receiver that is away, or without a slot, it writes no claim.
  *
  * `next_attempt_at` says when the next attempt is due. A workflow that is woken before makes none.
  * A redelivery, or enabling the receiver, puts the present into it.
@@ -39,7 +39,7 @@ export interface DeliveryToAttempt extends EncryptedSecrets {
   earlierAttempts: number;
   /** The receiver's URL now, which may be another one than when it was announced. */
   url: string | null;
-  /** The receiver's last attempt, of whatever delivery, has failed; or it is disabled. */
+  /** The receiver's last attempt, of any delivery, has failed; or the receiver is disabled. */
   failing: boolean;
   disabled: boolean;
   /** It goes to the URL of before a change, and is not tried again. */
@@ -74,7 +74,7 @@ export interface Attempt {
   n: number;
   /** It was counted as sent. */
   begun: boolean;
-  /** As it was read before the attempt; another one by now is that of a redelivery. */
+  /** As it was read before the attempt; a redelivery has changed it since. */
   nextAttemptAt: string | null;
   reached: Reached;
   durationMs: number;
@@ -119,7 +119,7 @@ const unattempted = (
   AND ${d}.webhook_type = ANY(:types)`;
 
 /**
- * A workflow's announcements of these types without an attempt, oldest first.
+ * A workflow's announcements of the types without an attempt, oldest first.
  *
  * One statement claims them all and counts them as sent, so that a charge waits for the disk once.
  * Body and URL are read after it. So a change of the receiver either sees the claim
@@ -169,12 +169,12 @@ export async function deliveryToAttempt(
 }
 
 /**
- * Notes when a webhook that was never attempted, and found no place, comes again. A redelivery that
+ * Notes when a webhook that was never attempted, and found no slot, comes again. A redelivery that
  * came meanwhile stands; so does an attempt that another worker makes.
  *
- * A retry without a place keeps its row, so that its delay shows.
+ * A retry without a slot keeps its row, so that its delay shows.
  */
-export async function awaitPlace(
+export async function awaitSlot(
   db: Executor,
   { id, nextAttemptAt }: Pick<DeliveryToAttempt, 'id' | 'nextAttemptAt'>,
   inMs: number,
@@ -229,7 +229,7 @@ export async function attemptsUnderWay(db: Executor, entityId: string): Promise<
     WHERE entity_id = ${entityId} AND status = 'pending' AND claimed_until > clock_timestamp()`;
 }
 
-/** Counts those of these attempts that may still be made. */
+/** Counts the attempts that may still be made. */
 export async function stillUnderWay(db: Executor, attempts: AttemptUnderWay[]): Promise<number> {
   const { count } = await db.oneRow<{ count: number }>`
     SELECT count(*)::int AS count

@@ -46,9 +46,9 @@ export function setWebhookUrl(
 /** The old secret stays good for this long after a rotation. */
 const ROTATION = '24 hours';
 /**
- * A retired secret still signs, for this long, the notice of a changed endpoint: the owner's
- * receiver would not believe a notice signed with a thief's secret alone. By then it has refused
- * every webhook for three days, which its owner notices.
+ * A retired secret still signs the notice of a changed endpoint for this long: the receiver would
+ * not believe a notice with a thief's secret alone. By then it has refused every webhook for three
+ * days, which its owner notices.
  */
 const KEPT = '72 hours';
 /**
@@ -98,10 +98,10 @@ function changeSecrets(
 }
 
 /**
- * Puts a new secret beside the one in use, which stays good for 24 h from now; returns until when.
+ * Puts a new secret beside the current secret, which stays good for 24 h; returns until when.
  *
- * During a rotation the secret that it began with stays the old one: a caller that asks again has
- * most likely lost the response, and its receiver knows nothing but the old one.
+ * The secret that a rotation began with stays the previous secret. A caller that asks again has
+ * most likely lost the response, and its receiver knows that secret alone.
  */
 export async function rotateWebhookSecret(
   trx: Transaction,

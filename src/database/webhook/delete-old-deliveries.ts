@@ -15,7 +15,7 @@ import { bodyPlace } from './announce-webhooks';
  * may be gone.
  */
 
-/** By these a bank is asked to move money. */
+/** Types that ask a bank to move money. */
 const ASKING: WebhookType[] = ['billing.request', 'refund.request', 'billing.credit'];
 
 /** Most deliveries that one statement forgets: their bodies, up to 60 kB, fit into memory. */

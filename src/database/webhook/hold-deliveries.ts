@@ -45,8 +45,8 @@ export async function releaseDeliveries(trx: Transaction, entityId: string): Pro
  * thief's. The caller changes the URL after it.
  *
  * A thief may have changed the secret first. So the message is signed with the secret that the
- * endpoint has known longest and, where a header takes several signatures, with all that it may
- * know.
+ * endpoint has known longest. A header that takes several signatures has one by each secret that it
+ * may know.
  */
 export async function announceToOldEndpoint(
   trx: Transaction,

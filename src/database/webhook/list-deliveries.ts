@@ -100,10 +100,10 @@ async function withAttempts(db: Executor, deliveries: Delivery[]): Promise<Deliv
 }
 
 /**
- * Has a delivery sent once more, whatever has become of it: the same bytes under the same id, with
- * all the retries of a new one, to the URL of now. A withdrawn webhook is not sent again, for its
- * charge or intent has ended. Without a URL each attempt would fail, and a delivery that has
- * arrived would end as failed.
+ * Sends a delivery once more, in any state: the same bytes under the same id, with a new delivery's
+ * retries, to the present URL. A withdrawn webhook is not sent again, for its charge or intent has
+ * ended. Without a URL each attempt would fail, and a delivery that has arrived would end as
+ * failed.
  *
  * Its workflow is signalled where it runs, and runs again where it has ended. Several requests at
  * once are answered by one attempt, which begins after them.

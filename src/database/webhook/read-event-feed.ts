@@ -10,9 +10,9 @@ import { bodyPlace } from './announce-webhooks';
  * The events feed: everything that was announced to an entity for as long as it is kept, in one
  * order without gaps.
  *
- * Transactions commit in another order than they begin, so neither a time nor an id tells a reader
- * that nothing will appear before what it has seen. So the order is by the transaction's number,
- * and a reader gets only what was written by transactions older than the oldest one still open.
+ * Transactions commit in another order than they begin. So an event may appear later with an
+ * earlier time or id than one that was read. So the order is by the transaction's number, and a
+ * reader gets only what was written by transactions older than the oldest one still open.
  *
  * One long writing transaction on the same server holds every feed back; nothing is lost, and
  * webhooks go out meanwhile. `openDatabase` has Postgres end a statement, or a pause between two,
@@ -38,8 +38,8 @@ export interface FeedPosition {
 export const FEED_START: FeedPosition = { xid: '0', eventId: '' };
 
 /**
- * No webhook from this moment on has been forgotten. The feed's order may differ from that of time
- * by as long as a transaction lasts: less than this minute.
+ * No webhook from this moment on has been forgotten. The feed's order may differ from the order of
+ * time by as long as a transaction lasts: less than a minute.
  */
 export const FEED_HORIZON = `(SELECT passed + interval '1 minute' FROM feed_horizon)`;
 

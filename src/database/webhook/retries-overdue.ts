@@ -17,11 +17,11 @@ const nextWaiting = (after: string) => `
 
 /**
  * For how long the first webhook that waits in a workflow of its own has been due; 0 where none is.
- * A first attempt is due when it is announced, however often it finds no place.
+ * A first attempt is due when it is announced, however often it finds no slot.
  *
- * Goes by the index of what waits from row to row, and from a receiver of which enough was read to
- * the next: so it reads one row of a disabled one, for which any number may wait until it is
- * enabled. (No id of a delivery, `dlv_…`, comes after `e`.)
+ * Reads the index of waiting webhooks from row to row, and leaves a receiver of which enough was
+ * read. A disabled receiver, for which any number may wait, costs one row. (No id of a delivery,
+ * `dlv_…`, comes after `e`.)
  */
 export async function retriesOverdueS(db: Executor): Promise<number> {
   const { overdueS } = await db.oneRow<{ overdueS: number }>`WITH RECURSIVE waiting AS (

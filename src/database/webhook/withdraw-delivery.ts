@@ -34,7 +34,7 @@ const ASKED = {
   credits: {
     table: 'billing_requests',
     delivery: 'credit_delivery_id',
-    receiver: 'owner_id',
+    receiver: 'biller_id',
     item: 'billingRequestId',
     sharedBy: 'id',
     asksFor: 'false',
@@ -51,8 +51,9 @@ interface Asked {
 }
 
 /**
- * Withdraws webhooks that no bank can have seen, or takes these items out of them. A webhook that a
- * bank may have seen is not retried once nothing in it is open: the bank would debit for nothing.
+ * Withdraws webhooks that no bank can have seen, or takes the ended items out of them. A webhook
+ * that a bank may have seen is not retried once nothing in it is open: the bank would debit for
+ * nothing.
  *
  * The caller holds their rows locked.
  *
@@ -106,7 +107,9 @@ async function endDeliveries(trx: Executor, over: Asked[]): Promise<void> {
       OR id = ANY(${unseen}))`;
 }
 
-/** A sender reads the bytes after it has claimed the delivery, so no receiver has seen these. */
+/**
+ * A sender reads the bytes after it has claimed the delivery, so no receiver has seen the old body.
+ */
 async function shortenBodies(trx: Executor, item: string, undelivered: Asked[]): Promise<void> {
   const bodies = new Map(undelivered.map(({ deliveryId, bodyEncrypted }) => [deliveryId, bodyEncrypted]));
   for (const [deliveryId, bodyEncrypted] of bodies) {

@@ -1,4 +1,4 @@
-import type { Direction } from './bank-statement';
+import type { Direction } from './bank-file';
 
 /**
  * The ledger's entry for each movement of money, and the booking that a bank is to make of it.
@@ -14,7 +14,7 @@ type LedgerAccount =
   | 'merchant' // of a merchant: payments to it, less those that it gives back
   | 'payee_bank' // of a bank: payments to its customers by others
   | 'in_transit' // of the payee's bank: debited at the payer's, and not credited yet
-  | 'disputed'; // of a bank: debts that it was let off after an exception
+  | 'disputed'; // of a bank: its debts that were written off after an exception
 
 /** The transition that an entry follows. A resource has one entry of a kind, for good. */
 export type EntryKind =
@@ -41,8 +41,8 @@ export interface LedgerEntry {
   resourceId: string;
   /** Business time. */
   settledAt: Date;
-  /** The owner of the clock of `settledAt`: the biller, who is paid. */
-  ownerId: string;
+  /** The biller, who is paid; its clock gave `settledAt`. */
+  billerId: string;
   postings: Posting[];
   /** The booking that a bank is to make; none if no bank has an id for it. */
   booking?: ExpectedBooking | undefined;
@@ -69,17 +69,17 @@ export interface Payment {
   /** Null for a payment between customers. */
   merchantId: string | null;
   /** The biller: the merchant, or the payee's bank. */
-  ownerId: string;
+  billerId: string;
 }
 
 type Holder = Pick<Posting, 'party' | 'account'>;
 
 const customerBank = ({ bankId }: Payment): Holder => ({ party: bankId, account: 'customer_bank' });
 const disputed = ({ bankId }: Payment): Holder => ({ party: bankId, account: 'disputed' });
-const inTransit = ({ ownerId }: Payment): Holder => ({ party: ownerId, account: 'in_transit' });
-const payee = ({ merchantId, ownerId }: Payment): Holder =>
+const inTransit = ({ billerId }: Payment): Holder => ({ party: billerId, account: 'in_transit' });
+const payee = ({ merchantId, billerId }: Payment): Holder =>
   merchantId === null
-    ? { party: ownerId, account: 'payee_bank' }
+    ? { party: billerId, account: 'payee_bank' }
     : { party: merchantId, account: 'merchant' };
 
 /** The accounts between which each kind of entry moves its amount. */
@@ -116,7 +116,7 @@ export interface Movement<Kind extends EntryKind = EntryKind> extends Pick<
   booked?: BookedBy;
   /**
    * The part of a reversal that was written off before. It goes back to the network: the customer's
-   * bank was let off that amount, and would otherwise be let off twice.
+   * bank's debt of that amount was written off, and would otherwise be written off twice.
    */
   writtenOff?: bigint;
 }
@@ -129,7 +129,7 @@ export function entryOf({
   booked,
   writtenOff = 0n,
 }: Movement): LedgerEntry {
-  const { amount, currency, ownerId } = paid;
+  const { amount, currency, billerId } = paid;
   const [from, to] = MOVES[kind](paid);
   const postings: Posting[] = [
     { ...from, direction: 'debit', amount, currency },
@@ -140,7 +140,7 @@ export function entryOf({
     resourceId,
     settledAt,
     kind,
-    ownerId,
+    billerId,
     postings: postings.filter((posting) => posting.amount > 0n),
     booking: booked && bookingOf(kind, paid, booked),
   };
@@ -148,12 +148,12 @@ export function entryOf({
 
 function bookingOf(
   kind: EntryKind,
-  { amount, currency, bankId, ownerId }: Payment,
+  { amount, currency, bankId, billerId }: Payment,
   { identifier, billingRequestId, refundId }: BookedBy,
 ): ExpectedBooking | undefined {
   if (identifier === null) return undefined;
   return {
-    bankId: kind === 'credit' ? ownerId : bankId,
+    bankId: kind === 'credit' ? billerId : bankId,
     identifiedBy: kind === 'credit' ? 'reference' : 'bankTransactionId',
     identifier,
     direction: kind === 'charge' ? 'debit' : 'credit',

@@ -33,7 +33,7 @@ export const BANK_RESOLUTIONS = [
   'confirmed', // the first answer stands
 ] as const;
 
-/** Findings of the operator: those of the bank, a loss that stays, or no difference at all. */
+/** Findings of the operator: a bank's findings, a loss that stays, or no difference at all. */
 export const RESOLUTIONS = [...BANK_RESOLUTIONS, 'written_off', 'no_difference'] as const;
 
 export type Resolution = (typeof RESOLUTIONS)[number];

@@ -18,7 +18,7 @@ export const MOVEMENTS = [
   'reversals',
   'credits', // of a bank: payments to its customers
   'creditsReversed', // of a bank: credits that did not stay
-  'writeOffs', // of a bank: debts that it was let off
+  'writeOffs', // of a bank: its debts that were written off
 ] as const;
 
 export type Movements = Record<(typeof MOVEMENTS)[number], Movement>;

@@ -28,7 +28,7 @@ export const SUMMARY_DAYS_MAX = 92;
 
 const DAY_MS = 86_400_000;
 
-/** The number of days between two, both included. */
+/** The number of days from one to the other, both included. */
 export function daysBetween(from: string, to: string): number {
   return Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS) + 1;
 }

@@ -1,8 +1,8 @@
 import { PHRASE_WORDS } from './phrase-words';
 
 /**
- * A customer's `lookupID`, also called phrase: four words and two digits, such as
- * `amber-river-stone-lamp-42`, made to be read off one screen and typed into another.
+ * A customer's `lookupID`, also called phrase: four words and two digits, as
+ * `amber-river-stone-lamp-42`. A person reads it off one screen and types it into another.
  *
  * It carries 54.6 bits: 12 for each of the words (out of 4096) and 6.6 for the digits. That is no
  * secret, only hard to guess. Among a million customers, one guess in 27 thousand million finds a

@@ -39,8 +39,8 @@ export interface ChargeAhead {
  * The charges from `now` on and before `until`, in order. A charge that the bank already has is
  * left out; an overdue charge is made now.
  *
- * A step without a charge yields undefined. Years of such steps may come first, so the caller can
- * let other work run between steps.
+ * A step without a charge yields undefined. Years of skipped steps may come first, so the caller
+ * can let other work run between steps.
  */
 export function* chargesAhead(
   ahead: ScheduleAhead,
@@ -103,7 +103,7 @@ function succeed(schedule: Schedule): void {
   schedule.failedInARow = 0;
 }
 
-/** A charge that the bank was asked for and has not answered counts as approved. */
+/** A charge without its bank's answer counts as approved. */
 function answered(open: InHand | undefined): InHand | undefined {
   return open?.chargeStatus === 'pending' ? { ...open, chargeStatus: 'successful' } : open;
 }

@@ -7,27 +7,29 @@
  * A webhook that is always its receiver's first says 1 where it is announced.
  */
 
-/** The owner is the merchant, or the payee's bank; `bankId` is the payer's bank. */
+/** The biller is the merchant, or the payee's bank; `bankId` is the payer's bank. */
 interface Charge {
-  ownerId: string;
+  billerId: string;
   bankId: string;
 }
 
 /** A bank with both payer and payee as customers gets the webhooks of both sides. */
-const isBothSides = ({ ownerId, bankId }: Charge) => ownerId === bankId;
+const isBothSides = ({ billerId, bankId }: Charge) => billerId === bankId;
 
-/** `billing.response` or `billing.credit` to the owner: after the question, if it got that too. */
+/** `billing.response` or `billing.credit` to the biller: after the question, if it got that too. */
 export function chargeEndSequence(charge: Charge, wasAsked: boolean): number {
   return (isBothSides(charge) && wasAsked ? 1 : 0) + 1;
 }
 
-/** `billing.closed` to the payer's bank: after the question, and the end if it is the owner too. */
+/**
+ * `billing.closed` to the payer's bank: after the question, and the end if it is the biller too.
+ */
 export function chargeClosedSequence(charge: Charge, wasAsked: boolean): number {
   return (wasAsked ? 1 : 0) + (isBothSides(charge) ? 1 : 0) + 1;
 }
 
 /**
- * `billing.reversed` to the owner: after the question, if it was asked that too; the end, unless
+ * `billing.reversed` to the biller: after the question, if it was asked that too; the end, unless
  * its credit was withdrawn; and each earlier reversal.
  */
 export function reversalSequence(
@@ -42,7 +44,7 @@ export function intentClosedSequence(wasAsked: boolean): number {
   return (wasAsked ? 1 : 0) + 1;
 }
 
-/** `refund.request` to the bank: after those before, which each reminder repeats. */
+/** `refund.request` to the bank: each reminder repeats it, and counts on. */
 export function refundRequestSequence({ reminders }: { reminders: number }): number {
   return reminders + 1;
 }

@@ -74,8 +74,8 @@ const DETAIL_WORDS: [string, string][] = [
   ['requestId', 'request'],
 ];
 
-/** Whether an event's detail has its word, and so is told. */
-export const isTold = (name: string): boolean => DETAIL_WORDS.some(([known]) => known === name);
+/** Whether an event's detail has its word, and so is shown. */
+export const hasWord = (name: string): boolean => DETAIL_WORDS.some(([known]) => known === name);
 
 /** A larger difference from real time comes from a test clock. */
 const SAME_CLOCK_MS = 60_000;

@@ -23,7 +23,7 @@ export type TimelineStep = { at: Date } & (
       type: string;
       resourceId: string;
       cause: Cause;
-      /** By the owner's test clock, if it was moved. */
+      /** By the biller's test clock, if it was moved. */
       businessAt: Date;
       amount?: bigint;
       currency?: string;

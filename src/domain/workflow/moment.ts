@@ -2,6 +2,6 @@
 export interface Moment {
   /** Milliseconds until then, at least 0, rounded up so that no sleep ends before it. */
   inMs: number;
-  /** RFC 3339, by the clock of the row's owner: in a sandbox the merchant's test clock. */
+  /** RFC 3339, by the biller's clock: in a sandbox its test clock. */
   at: string;
 }

@@ -13,7 +13,7 @@ export interface TraceContext {
 }
 
 const SAMPLED = 1;
-/** A later version may add fields at the end; these stay as they are. */
+/** A later version may add fields at the end; the known fields stay. */
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 /** The first version has 55 characters; a later version may add some. */
 const LENGTH_MAX = 256;

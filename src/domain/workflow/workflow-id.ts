@@ -6,7 +6,7 @@ export const workflowIds = {
   recurring: (scheduleId: string) => `recurring/${scheduleId}`,
   refund: (refundId: string) => `refund/${refundId}`,
   webhookDelivery: (deliveryId: string) => `webhook-delivery/${deliveryId}`,
-  sandboxClock: (ownerId: string, advanceId: string) => `sandbox-clock/${ownerId}/${advanceId}`,
+  sandboxClock: (billerId: string, advanceId: string) => `sandbox-clock/${billerId}/${advanceId}`,
   customerMigration: (batchId: string) => `customer-migration/${batchId}`,
   bankStatement: (statementId: string) => `bank-statement/${statementId}`,
 } as const;
@@ -39,8 +39,7 @@ const RUNS = new Map<string, (id: string) => WorkflowRun>([
 ]);
 
 /**
- * The run that takes up a workflow of this id from the state in the database, whatever it was
- * doing.
+ * The run that takes up a workflow of this id from the state in the database.
  *
  * @throws Error if no workflow of ours has an id of this form
  */

@@ -5,15 +5,15 @@ import type { WebhookType } from '../webhook/webhook';
 
 /**
  * One line about a workflow, which the Temporal UI shows beside its id: references, amounts, and
- * the merchant or bank, whose name the outbox puts in place of its id. First starts and later
- * starts of a workflow use the same line.
+ * the biller. The outbox puts a name in place of the biller's id. First starts and later starts of
+ * a workflow use the same line.
  */
 export const workflowSummary = {
-  charge: ({ reference, ownerId, ...sum }: Sum & { reference: string; ownerId: string }) =>
-    `${ownerId} charges ${inMoney(sum)}, reference ${reference}`,
+  charge: ({ reference, billerId, ...sum }: Sum & { reference: string; billerId: string }) =>
+    `${billerId} charges ${inMoney(sum)}, reference ${reference}`,
 
-  charges: ({ count, ownerId, ...sum }: Sum & { count: number; ownerId: string }) =>
-    `${ownerId} makes ${counted(count, 'charges')} of ${inMoney(sum)} each in one call`,
+  charges: ({ count, billerId, ...sum }: Sum & { count: number; billerId: string }) =>
+    `${billerId} makes ${counted(count, 'charges')} of ${inMoney(sum)} each in one call`,
 
   intent: ({ reference, merchantId }: { reference: string; merchantId: string }) =>
     `${merchantId} asks whether it may bill a customer, reference ${reference}`,
@@ -38,8 +38,8 @@ export const workflowSummary = {
   webhookDelivery: ({ webhookType, entityId }: { webhookType: WebhookType; entityId: string }) =>
     `${webhookType} to ${entityId}`,
 
-  sandboxClock: ({ ownerId, target }: { ownerId: string; target: string }) =>
-    `Test clock of ${ownerId} to ${target}`,
+  sandboxClock: ({ billerId, target }: { billerId: string; target: string }) =>
+    `Test clock of ${billerId} to ${target}`,
 };
 
 interface Sum {

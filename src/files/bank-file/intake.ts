@@ -10,7 +10,7 @@ import {
 import type { Database } from '../../database/pool/connection';
 import { newId } from '../../database/identifier/new-id';
 import { todayOf } from '../../database/clock/today';
-import type { ReadLine } from '../../domain/books/bank-statement';
+import type { ReadLine } from '../../domain/books/bank-file';
 import { invalidRequest } from '../../domain/failures';
 import { readCamt } from './read-camt';
 import { readCsv } from './read-csv';
@@ -29,7 +29,7 @@ const FORMATS = {
 
 export type StatementType = keyof typeof FORMATS;
 
-/** No bank books, or sends, what is older: a year that is written wrong is. */
+/** No bank books or sends an older day; a mistyped year is older. */
 const BOOKABLE_YEARS = 5;
 
 export const linesLimit = (config: {

@@ -1,4 +1,4 @@
-import type { Direction, ReadLine } from '../../domain/books/bank-statement';
+import type { Direction, ReadLine } from '../../domain/books/bank-file';
 import { calendarDay, parseDay, parseInstant } from '../../domain/calendar';
 import { minorUnitDigits } from '../../domain/currency';
 import { parseDecimalAmount } from '../../domain/money';
@@ -8,7 +8,7 @@ import { NAME_MAX, ownText, parseText } from '../../domain/plain-text';
 export const REQUIRED = ['bankTransactionId', 'bookingDate', 'amount', 'currency', 'direction'] as const;
 type Field = (typeof REQUIRED)[number] | 'reference';
 
-/** A line as it is written, whatever the format; what is not there is empty or left out. */
+/** A line as it is written, in either format; an absent field is empty or left out. */
 export type WrittenLine = Partial<Record<Field, string | undefined>>;
 
 /** Days that a booking may be of, by the calendar of the network. */

@@ -1,5 +1,5 @@
 import { SaxesParser, type SaxesTagNS } from 'saxes';
-import type { ReadLine } from '../../domain/books/bank-statement';
+import type { ReadLine } from '../../domain/books/bank-file';
 import { minorUnitDigits } from '../../domain/currency';
 import { invalidRequest } from '../../domain/failures';
 import { beginningOf } from '../../domain/plain-text';
@@ -234,7 +234,8 @@ class CamtMessage {
   private endEntry(): void {
     const { latest = {}, details } = this;
     if (details > 1) this.addOneOfSeveral(latest);
-    // The only transaction of its entry takes the entry's amount, whatever the customer paid in.
+    // The only transaction of its entry takes the entry's amount: the customer may have paid in
+    // another currency.
     if (details <= 1) this.add({ ...latest, amount: this.entry?.amount, currency: this.entry?.currency });
     else if (this.named === 0) this.add({});
     else if (this.named < details) {

@@ -1,4 +1,4 @@
-import type { ReadLine } from '../../domain/books/bank-statement';
+import type { ReadLine } from '../../domain/books/bank-file';
 import { invalidRequest, type Failure } from '../../domain/failures';
 import { createLineReader, REQUIRED, type BookableDays } from './line';
 import { textsOf } from './utf8';
@@ -65,11 +65,10 @@ export interface CsvRecord {
 }
 
 /**
- * The records of a CSV in the form of RFC 4180, those that end in each of its texts; each line may
- * end in its own way, by CR, LF or both.
+ * The records of an RFC 4180 CSV, as they end in each of its texts. A line ends by CR, LF or both.
  *
- * By hand, for every byte has to cost the same: csv-parse makes an error, with a copy of the field,
- * for each quote that is out of place, and a line of 64 KiB of them held the process for 45 s.
+ * Own code, for every byte has to cost the same. csv-parse makes an error, with a copy of the
+ * field, for each misplaced quote: 64 KiB of quotes held the process for 45 s.
  *
  * @throws Failure invalid_request where a record is too long
  */

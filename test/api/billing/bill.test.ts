@@ -75,7 +75,7 @@ test('only a standing approval of a trusted merchant spares the customer the que
   await send({ paymentIDs: [parties.paymentId] });
   await setEntityTrust(db, parties.merchantId, 'trusted');
   await send({ lookupIDs: [lookupID] });
-  const asked = await served.told(bankId, 'billing.request');
+  const asked = await served.announced(bankId, 'billing.request');
   expect(asked.map(({ approvalRequired }) => approvalRequired)).toEqual([false, true, true]);
 });
 
@@ -127,7 +127,7 @@ describe("a bank's answer to a charge", () => {
       const { status: http, body } = await answer(billingRequestId, form);
       expect([time, http, body.data]).toEqual([time, 200, { billingRequestId, status }]);
     }
-    expect(await served.told(parties.merchantId, 'billing.response')).toMatchObject([{ status }]);
+    expect(await served.announced(parties.merchantId, 'billing.response')).toMatchObject([{ status }]);
   });
 
   test('that contradicts the first gets 409 and the true status, and is kept for somebody to look into, once', async () => {

@@ -1,5 +1,5 @@
 import { createBillingRequestActivities } from '../../../src/activities/billing-request';
-import { restartWork, type Work } from '../../../src/database/reconcile/open-work';
+import { restartWork, type Work } from '../../../src/database/recover/open-work';
 import { bookDifferences } from '../../support/books';
 import {
   approve,
@@ -112,7 +112,7 @@ describe('the currency of a charge', () => {
 
 const cancel = (id: string, by = parties.merchant, headers = {}) =>
   by.post(`/v1/billing/requests/${id}/cancel`, undefined, headers);
-const toldMerchant = () => served.told(parties.merchantId, 'billing.response');
+const announcedToMerchant = () => served.announced(parties.merchantId, 'billing.response');
 
 const CANCELLED = { status: 'declined', declineReason: 'cancelled' };
 
@@ -133,9 +133,9 @@ describe('cancelling a charge that waits for its customer', () => {
     expect(replayed.headers.get('idempotent-replayed')).toBe('true');
     expect(await parties.merchant.read(`/v1/billing/requests/${billingRequestId}`)).toMatchObject(CANCELLED);
     const item = { billingRequestId, sequence: 1, ...CANCELLED };
-    expect(await toldMerchant()).toMatchObject([{ ...item, customerAction: 'declined' }]);
+    expect(await announcedToMerchant()).toMatchObject([{ ...item, customerAction: 'declined' }]);
     // The question had not been sent, so it is withdrawn: the bank hears of this charge first now.
-    expect(await served.told(parties.bankId, 'billing.closed')).toMatchObject([item]);
+    expect(await served.announced(parties.bankId, 'billing.closed')).toMatchObject([item]);
   });
 
   test('takes it out of the customer’s limits', async () => {
@@ -151,8 +151,8 @@ describe('cancelling a charge that waits for its customer', () => {
   test('wakes its workflow, which tells that the merchant has cancelled', async () => {
     const id = await oneTime();
     const workflowId = `billing-request/${id}`;
-    const patience = { waitForAnswers: () => Promise.resolve([]), stop: () => undefined };
-    const activities = createBillingRequestActivities(served.db, patience);
+    const answerTimeout = { waitForAnswers: () => Promise.resolve([]), stop: () => undefined };
+    const activities = createBillingRequestActivities(served.db, answerTimeout);
     expect(await activities.awaitAnswer([id], workflowId)).toMatchObject({ open: [id] });
     await cancel(id);
 
@@ -208,10 +208,10 @@ describe('cancelling a charge that waits for its customer', () => {
   ])('is refused where %s: it is %s', async (_, status, end) => {
     const billingRequestId = await oneTime();
     await end(billingRequestId);
-    const told = await toldMerchant();
+    const told = await announcedToMerchant();
     const { status: refused, body } = await cancel(billingRequestId);
     expect([refused, body.data]).toEqual([409, { billingRequestId, status }]);
-    expect(await toldMerchant()).toEqual(told);
+    expect(await announcedToMerchant()).toEqual(told);
   });
 
   test('and an approval at once: exactly one wins', async () => {

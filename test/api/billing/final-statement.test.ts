@@ -8,7 +8,7 @@ import { answerBillingRequest } from '../../../src/database/billing-request/sett
 import { OperatorError } from '../../../src/domain/failures';
 import type { Role } from '../../../src/domain/entity';
 import { openBookingCase, workOnFile } from '../../support/bank-file';
-import { asOwner } from '../../support/database';
+import { asSchemaLogin } from '../../support/database';
 import { openTransaction } from '../../support/open-transaction';
 import { person } from '../../support/person';
 import { bill, charge, refund, resolveAsOperator } from '../../support/settled';
@@ -37,7 +37,7 @@ beforeAll(async () => {
 async function setClock(): Promise<void> {
   const aQuarterToMidnight = `(date_trunc('day', clock_timestamp() AT TIME ZONE '${timeZone}') + interval '2 days' - interval '15 minutes')
     AT TIME ZONE '${timeZone}' - clock_timestamp()`;
-  await asOwner(
+  await asSchemaLogin(
     served.database.url,
     `CREATE TABLE network_clock AS SELECT ${aQuarterToMidnight} AS ahead;
      GRANT SELECT ON network_clock TO assent_app;
@@ -51,7 +51,7 @@ async function setClock(): Promise<void> {
 }
 
 const midnightPasses = () =>
-  asOwner(served.database.url, `UPDATE network_clock SET ahead = ahead + interval '16 minutes'`);
+  asSchemaLogin(served.database.url, `UPDATE network_clock SET ahead = ahead + interval '16 minutes'`);
 
 /** Another customer of the bank, who has approved the same merchant. */
 async function anotherCustomer(): Promise<Standing> {

@@ -32,7 +32,7 @@ const billed = async (amount: number, payer: object = { paymentIDs: [parties.pay
   const wish = { ...payer, amount, currency: 'NGN', description: 'Shoes' };
   return (await (by ?? parties.merchant).post('/v1/customer/bill', wish)).status;
 };
-const toldMerchant = () => served.told(parties.merchantId, 'billing.intent.response');
+const announcedToMerchant = () => served.announced(parties.merchantId, 'billing.intent.response');
 
 const approve = { customerDecision: 'approve_recurring' };
 const deny = { customerDecision: 'deny' };
@@ -49,7 +49,7 @@ test('an intent that breaks the contract gets 400 and every problem by name, and
     400,
     ['currency', 'description', 'intentSettings.dueDate', 'lookupIDs[1]'],
   ]);
-  expect(await served.told(parties.bankId, 'billing.intent')).toEqual([]);
+  expect(await served.announced(parties.bankId, 'billing.intent')).toEqual([]);
 });
 
 test.each([
@@ -81,11 +81,11 @@ test.each(['deny', 'suspended'])(
     const stranger = await served.enter('merchant');
     await setEntityTrust(served.db, stranger.entityId, 'trusted');
     await ask(stranger);
-    const [asked] = await served.told(parties.bankId, 'billing.intent');
+    const [asked] = await served.announced(parties.bankId, 'billing.intent');
     const answer = await respond({ customerDecision }, stranger);
 
     expect(answer.body.data).toMatchObject({ status: 'declined', customerDecision });
-    const [told] = await served.told(stranger.entityId, 'billing.intent.response');
+    const [told] = await served.announced(stranger.entityId, 'billing.intent.response');
     expect(told).toMatchObject({ customerDecision, customerAction: 'declined' });
     expect(told).not.toHaveProperty('paymentID');
     expect(await billed(10, { paymentIDs: [String(asked?.['paymentID'])] }, stranger)).toBe(403);
@@ -106,7 +106,7 @@ test("a bank's answer that comes again gets 200 again, another gets 409 and the 
     const { status, body } = await respond(answer);
     expect([answer, status, body.data?.['status']]).toEqual([answer, code, 'approved']);
   }
-  expect(await toldMerchant()).toHaveLength(1);
+  expect(await announcedToMerchant()).toHaveLength(1);
 });
 
 test('the terms of a second intent are in force once they are approved, and the old ones until then', async () => {
@@ -118,7 +118,7 @@ test('the terms of a second intent are in force once they are approved, and the 
     if (end === 'approved') await respond({ ...approve, spendingLimits: { daily: 200 } });
     expect([end, await billed(101)]).toEqual([end, end === 'approved' ? 201 : 403]);
   }
-  expect((await toldMerchant()).at(-1)).toMatchObject({ paymentID: parties.paymentId });
+  expect((await announcedToMerchant()).at(-1)).toMatchObject({ paymentID: parties.paymentId });
   expect(await billed(99)).toBe(201);
 });
 

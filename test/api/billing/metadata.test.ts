@@ -28,7 +28,7 @@ const ORDER = { orderId: '6735', lines: 3, gift: true };
 /** As nothing that a bank is told may be. */
 const SECRET = { note: 'a-word-for-the-merchant-alone' };
 
-const toldMerchant = (type: string) => served.told(parties.merchantId, type);
+const announcedToMerchant = (type: string) => served.announced(parties.merchantId, type);
 
 /** @returns the id of the intent */
 async function ask(metadata: object): Promise<string> {
@@ -51,7 +51,7 @@ describe('metadata comes back', () => {
       await merchant.read(`/v1/transaction-details?reference=${reference}`),
       ...(await history(merchant)),
       ...(await history(provider)),
-      ...(await toldMerchant('billing.response')),
+      ...(await announcedToMerchant('billing.response')),
     ];
     expect(shown).toHaveLength(5);
     expectAll(shown, ORDER);
@@ -68,7 +68,7 @@ describe('metadata comes back', () => {
       await parties.merchant.read(`/v1/refunds/${refundId}`),
       ...(await parties.provider.list('/v1/refunds')),
       ...(await history(parties.merchant, '?type=refund')),
-      ...(await toldMerchant('refund.response')),
+      ...(await announcedToMerchant('refund.response')),
     ];
     expect(shown).toHaveLength(5);
     expectAll(shown, ORDER);
@@ -84,7 +84,7 @@ describe('metadata comes back', () => {
       customerDecision: 'approve_once',
     });
 
-    expectAll([shown, ...(await toldMerchant('billing.intent.response'))], ORDER);
+    expectAll([shown, ...(await announcedToMerchant('billing.intent.response'))], ORDER);
   });
 
   it('once more when its charge is reversed, and stays with the reversal', async () => {
@@ -94,7 +94,7 @@ describe('metadata comes back', () => {
     await respond(parties, exception?.['exceptionId'], { resolution: 'no_money_moved' });
 
     const inHistory = await history(parties.merchant, '?type=reversal&metadata.orderId=6735');
-    const shown = [...(await toldMerchant('billing.reversed')), ...inHistory];
+    const shown = [...(await announcedToMerchant('billing.reversed')), ...inHistory];
     expect(shown).toHaveLength(2);
     expectAll(shown, ORDER);
   });
@@ -104,11 +104,11 @@ describe('metadata comes back', () => {
     await approve(parties, id, 'FT-2');
 
     expectAll(
-      [...(await toldMerchant('exception.opened')), ...(await parties.provider.list(EXCEPTIONS))],
+      [...(await announcedToMerchant('exception.opened')), ...(await parties.provider.list(EXCEPTIONS))],
       SECRET,
     );
     const toBank = [
-      await served.told(parties.bankId, 'exception.opened'),
+      await served.announced(parties.bankId, 'exception.opened'),
       await parties.bank.list(EXCEPTIONS),
     ];
     expect(JSON.stringify(toBank)).toContain(id);

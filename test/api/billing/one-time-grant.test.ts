@@ -56,7 +56,7 @@ async function decide(customerDecision: string): Promise<void> {
   expect((await parties.bank.send('PUT', path, { customerDecision })).status).toBe(200);
 }
 
-const decisionsTold = (merchant: Caller) => served.told(merchant.entityId, 'decision.updated');
+const decisionsAnnounced = (merchant: Caller) => served.announced(merchant.entityId, 'decision.updated');
 /** On the agreement in dollars. */
 const decision = async () =>
   (await parties.bank.list(`/v1/bank/customer-decisions?merchantId=${parties.merchantId}`))[0];
@@ -68,13 +68,13 @@ const LIMITS = { daily: 5, monthly: null };
 test('while the merchant’s first intent asks for another currency it approves what was billed, and the denial of the intent leaves nothing of what that asked', async () => {
   await ask(stranger, 'USD');
   await grant(stranger, 'NGN');
-  const [told] = await decisionsTold(stranger);
+  const [told] = await decisionsAnnounced(stranger);
   expect(told).toMatchObject({ customerDecision: 'approve_recurring', currency: 'NGN' });
 
   await answer(stranger, 'deny');
   expect(await statusOf(stranger, 'USD', told?.['paymentID'])).toBe(400);
   expect(await statusOf(stranger, 'NGN', told?.['paymentID'])).toBe(201);
-  expect(await decisionsTold(stranger)).toHaveLength(1);
+  expect(await decisionsAnnounced(stranger)).toHaveLength(1);
 });
 
 test('while the merchant’s first intent asks for the same currency the denial of the intent, said last, ends it too, and the merchant hears of that', async () => {
@@ -82,7 +82,7 @@ test('while the merchant’s first intent asks for the same currency the denial 
   await grant(stranger, 'NGN');
 
   await answer(stranger, 'deny');
-  const told = await decisionsTold(stranger);
+  const told = await decisionsAnnounced(stranger);
   expect(told).toMatchObject([{ customerDecision: 'approve_recurring' }, { customerDecision: 'deny' }]);
   expect(await statusOf(stranger, 'NGN', told[0]?.['paymentID'])).toBe(403);
 });
@@ -96,7 +96,7 @@ test.each(['deny', 'suspended'])(
     await grant(stranger, 'NGN');
 
     await answer(stranger, 'deny');
-    const told = await decisionsTold(stranger);
+    const told = await decisionsAnnounced(stranger);
     expect(told).toMatchObject([{ customerDecision: 'approve_recurring' }, { customerDecision: before }]);
     expect(await statusOf(stranger, 'NGN', told[0]?.['paymentID'])).toBe(403);
   },
@@ -177,7 +177,7 @@ test('an intent for new terms that is denied later leaves it as it is', async ()
   await ask(stranger, 'NGN');
 
   await answer(stranger, 'deny');
-  const [told] = await decisionsTold(stranger);
+  const [told] = await decisionsAnnounced(stranger);
   expect(await statusOf(stranger, 'NGN', told?.['paymentID'])).toBe(201);
 });
 
@@ -220,11 +220,11 @@ test('it leaves what is approved once at a time in another currency as it is', a
   await decide('approve_once');
   const before = await decision();
   expect(before).toMatchObject({ customerDecision: 'approve_once', currency: 'USD', spendingLimits: LIMITS });
-  const told = await decisionsTold(known);
+  const told = await decisionsAnnounced(known);
 
   await grant(known, 'NGN');
   expect(await decision()).toEqual(before);
-  expect(await decisionsTold(known)).toEqual(told);
+  expect(await decisionsAnnounced(known)).toEqual(told);
   expect(await scheduleIs(scheduleId)).toBe('suspended');
   expect(await statusOf(known, 'NGN')).toBe(400);
   expect(await statusOf(known, 'USD', parties.paymentId, 1)).toBe(201);
@@ -248,5 +248,5 @@ test('it leaves a standing approval in dollars as it is, whatever was billed, an
     currency: 'USD',
     spendingLimits: LIMITS,
   });
-  expect(await decisionsTold(known)).toEqual([]);
+  expect(await decisionsAnnounced(known)).toEqual([]);
 });

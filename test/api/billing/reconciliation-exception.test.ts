@@ -1,6 +1,6 @@
 import { followCredits } from '../../../src/database/credit/follow-credit';
 import { onboardBatch } from '../../../src/database/customer/migrate-customers';
-import { openWork } from '../../../src/database/reconcile/open-work';
+import { openWork } from '../../../src/database/recover/open-work';
 import { resolveException, takeAsOperator } from '../../../src/database/resolution/resolve-exception';
 import { bookDifferences } from '../../support/books';
 import { balancesOf } from '../../support/ledger';
@@ -278,7 +278,7 @@ describe('the bank that is asked', () => {
       ]);
     }
     const [reversal] = await history(parties.merchant, '?type=reversal');
-    expect(await served.told(parties.merchantId, 'billing.reversed')).toEqual([
+    expect(await served.announced(parties.merchantId, 'billing.reversed')).toEqual([
       {
         metadata: {},
         billingRequestId: id,
@@ -709,7 +709,7 @@ describe('what an exception holds of a charge', () => {
       expect(await reversals()).toEqual(after);
       expect((await initiateRefund(parties, reference, 0.01)).status).toBe(409);
       expect(await balancesOf(served.db, parties.merchantId)).toEqual({ merchant: 0n });
-      const told = await served.told(parties.merchantId, 'billing.reversed');
+      const told = await served.announced(parties.merchantId, 'billing.reversed');
       expect(told.map(({ sequence }) => sequence)).toEqual(after.map((_, n) => n + 2));
       expect(await bookDifferences(served.db)).toEqual([]);
     },

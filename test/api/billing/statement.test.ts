@@ -10,7 +10,7 @@ import { LIST_REACH } from '../../../src/database/query/list-page';
 import { answerRefund } from '../../../src/database/refund/settle-refund';
 import { entryOf } from '../../../src/domain/books/ledger';
 import { HASHED_MAX } from '../../../src/domain/books/statement';
-import { asOwner } from '../../support/database';
+import { asSchemaLogin } from '../../support/database';
 import { eventually } from '../../support/engine';
 import { postThen } from '../../support/ledger';
 import { letMidnightPass } from '../../support/midnight';
@@ -56,7 +56,7 @@ const resolveOf = (chargeId: string, resolution: Resolution, bankTransactionId?:
   resolveAsOperator(served.db, chargeId, resolution, bankTransactionId);
 
 /** A charge that is written off, and whose bank rejects the refund of a part after that. */
-async function writtenOff(): Promise<string> {
+async function chargeWrittenOff(): Promise<string> {
   const { id, reference } = await charged();
   const refundId = await refunded(reference, 0.4);
   await deny(id);
@@ -159,7 +159,7 @@ describe('a statement', () => {
   });
 
   it('of more lines than a page has each of them once, also those that a bank was let off', async () => {
-    const reference = await writtenOff();
+    const reference = await chargeWrittenOff();
     // A line missing in one page would hide those that follow.
     await settleMany(served.db, one, 1_001);
     const day = await today();
@@ -171,8 +171,8 @@ describe('a statement', () => {
     for (const role of ROLES) {
       const isBank = role === 'bank';
       const file = await fileOf(one[role], day);
-      const letOff = linesOf(file).filter((line) => line.includes(`,${reference},write_off,`));
-      expect(letOff).toHaveLength(isBank ? 2 : 0);
+      const writtenOff = linesOf(file).filter((line) => line.includes(`,${reference},write_off,`));
+      expect(writtenOff).toHaveLength(isBank ? 2 : 0);
       expect(new Set(linesOf(file)).size).toBe(isBank ? 1_004 : 1_002);
       expect(totalOf(file)).toEqual(isBank ? ['total', '1004', '1003'] : ['total', '1002', '1002']);
     }
@@ -234,7 +234,7 @@ describe('a statement', () => {
 
   it('is where the history sends a caller that asks for more of what has settled than a list reaches', async () => {
     const { id } = await charged();
-    await asOwner(
+    await asSchemaLogin(
       served.database.url,
       `SET session_replication_role = replica;
        INSERT INTO billing_requests (id, reference, batch_id, merchant_id, customer_id, bank_id, lookup_id,
@@ -270,7 +270,7 @@ describe('a statement', () => {
       kind: 'charge',
       resourceId: newId('billingRequest'),
       settledAt: new Date(),
-      paid: { amount: 7n, currency: 'USD', bankId, merchantId, ownerId: merchantId },
+      paid: { amount: 7n, currency: 'USD', bankId, merchantId, billerId: merchantId },
     });
     await served.db.transaction((trx) => postEntries(trx, [entry]));
     expect(await positions(one.bank, day)).toMatchObject([{ currency: 'USD', net: -0.07 }]);
@@ -374,7 +374,7 @@ function namedLines(file: string, lookupId: string): string[] {
 test('the file of each kind has the bytes that its readers and its kept SHA-256 know, a provider’s merchant by merchant', async () => {
   const { db } = served;
   const other = await served.parties();
-  await asOwner(
+  await asSchemaLogin(
     served.database.url,
     `UPDATE entities SET provider_id = '${one.providerId}' WHERE id = '${other.merchantId}'`,
   );
@@ -386,12 +386,12 @@ test('the file of each kind has the bytes that its readers and its kept SHA-256 
   await charged(other);
   await deny(reversed.id);
   await resolveOf(reversed.id, 'no_money_moved');
-  await writtenOff();
+  await chargeWrittenOff();
   const payment = await payAnother(db, one, other);
   await settleCredit(db, payment.deliveryId);
   await deny(payment.id);
   await resolveOf(payment.id, 'reversed', 'tx-back');
-  await asOwner(
+  await asSchemaLogin(
     served.database.url,
     `SET session_replication_role = replica;
      UPDATE billing_requests SET schedule_id = 'sch_1', billing_n = 1, attempt = 1, description = E'=1+1, "two"\n pairs' WHERE id = '${id}'`,

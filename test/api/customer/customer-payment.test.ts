@@ -1,7 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createBillingRequestActivities } from '../../../src/activities/billing-request';
-import { createReconcileActivities, type Reconciled } from '../../../src/activities/reconcile';
+import { createRecoverActivities, type Recovered } from '../../../src/activities/recover';
 import { createWebhookActivities } from '../../../src/activities/webhook';
 import { settleCredits } from '../../../src/database/credit/follow-credit';
 import { forgetDeliveries } from '../../../src/database/webhook/delete-old-deliveries';
@@ -73,7 +73,7 @@ async function told(caller: Caller): Promise<{ webhookType: string; item: Shown 
     .filter(({ webhookType }) => webhookType.startsWith('billing.'))
     .map(({ webhookType, data: [item] }) => ({ webhookType, item }));
 }
-const typesTold = async (caller: Caller) => (await told(caller)).map(({ webhookType }) => webhookType);
+const typesAnnounced = async (caller: Caller) => (await told(caller)).map(({ webhookType }) => webhookType);
 
 describe('a bank that bills for a customer of its own', () => {
   test('has the payer’s bank asked, who is told whom the money is for, and of no merchant', async () => {
@@ -143,9 +143,9 @@ describe('a bank that bills for a customer of its own', () => {
     const { status, body } = await approve(payer, late.id);
 
     expect([status, body.data]).toEqual([409, { billingRequestId: late.id, status: 'declined' }]);
-    expect((await typesTold(payee.bank)).toSorted()).toEqual(['billing.credit', 'billing.response']);
+    expect((await typesAnnounced(payee.bank)).toSorted()).toEqual(['billing.credit', 'billing.response']);
     // A charge that ended before its bank had read of it is not asked for any more.
-    expect(await typesTold(payer.bank)).toEqual(['billing.request', 'billing.closed']);
+    expect(await typesAnnounced(payer.bank)).toEqual(['billing.request', 'billing.closed']);
   });
 
   test('gets an answer for each payer, in the order that it named them', async () => {
@@ -168,7 +168,7 @@ describe('a bank that bills for a customer of its own', () => {
       expect.arrayContaining(['lookupIDs', 'paymentIDs']),
     );
     expect(await pathsOf(ask({}, payee.merchant))).toEqual(['payee']);
-    expect(await typesTold(payer.bank)).toEqual([]);
+    expect(await typesAnnounced(payer.bank)).toEqual([]);
   });
 });
 
@@ -308,7 +308,7 @@ describe('the credit of a payment', () => {
     }
     await expectCredit(payment, { status: 'undelivered', overdue: true }, ['exception.opened']);
 
-    expect(await typesTold(payee.bank)).toEqual(['billing.credit']);
+    expect(await typesAnnounced(payee.bank)).toEqual(['billing.credit']);
     await expectCredit(payment, DELIVERED, RESOLVED);
   });
 
@@ -355,15 +355,15 @@ describe('the credit of a payment', () => {
     await served.db.rows`DELETE FROM outbox`;
     const temporal = new Client({ connection: Connection.lazy({ address: '127.0.0.1:1' }) });
     const log = { info: () => undefined, warn: () => undefined };
-    const activities = createReconcileActivities({
+    const activities = createRecoverActivities({
       db: served.db,
       client: temporal,
       afterS: 300,
       log,
       count: () => undefined,
     });
-    const reconciled = await new MockActivityEnvironment().run(() => activities.restartOverdue());
-    expect((reconciled as Reconciled).found['credits']).toBeGreaterThanOrEqual(2);
+    const recovered = await new MockActivityEnvironment().run(() => activities.restartOverdue());
+    expect((recovered as Recovered).found['credits']).toBeGreaterThanOrEqual(2);
     expect((await postingsOf(served.db, late.id)).slice(2)).toEqual([]);
     const restarted = await served.db.rows`SELECT workflow_id FROM outbox WHERE kind = 'start'`;
     for (const { id } of [late, waiting]) {
@@ -391,7 +391,7 @@ describe('the credit of a payment', () => {
 
   test('stays as it was when its webhook is forgotten: delivered where it was read, overdue where not', async () => {
     const read = await debited();
-    await typesTold(payee.bank);
+    await typesAnnounced(payee.bank);
     const unread = await debited();
     await forgetDeliveries(served.db, 0);
     for (const payment of [read, unread]) expect((await deliveryOf(payment)).deliveryId).toBe('');

@@ -157,7 +157,7 @@ describe('charges by lookupID', () => {
     const merchant = await newMerchant();
     await intend(merchant, [customer]);
     await answerIntent(customer, merchant, { customerDecision: 'approve_once' });
-    const [told] = await served.told(merchant.entityId, 'billing.intent.response');
+    const [told] = await served.announced(merchant.entityId, 'billing.intent.response');
     const paymentIDs = [told?.['paymentID']];
     for (let i = 0; i < 3; i++) expect((await bill(merchant, { paymentIDs })).status).toBe(201);
   });

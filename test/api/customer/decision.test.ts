@@ -43,7 +43,7 @@ const distrust = () =>
     merchantId: parties.merchantId,
     trustLevel: 'untrusted',
   });
-const told = (type = 'decision.updated') => served.told(parties.merchantId, type);
+const told = (type = 'decision.updated') => served.announced(parties.merchantId, type);
 
 async function statusOf(scheduleId: string): Promise<unknown> {
   return (await parties.merchant.read(`/v1/billing/recurring/${scheduleId}`))['status'];

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import express, { type ErrorRequestHandler, type Express } from 'express';
 import { sendDownload, type Download } from '../../../src/api/http/download';
-import { DOWNLOADS, Places } from '../../../src/api/http/places';
+import { DOWNLOADS, Slots } from '../../../src/api/http/slots';
 
 let failures: unknown[];
 
@@ -125,7 +125,7 @@ test('a receiver that hangs up ends the reading, and is nobody’s fault', async
   expect(failures).toEqual([]);
 });
 
-test('one that hangs up while nothing is found ends it, too, and has its place until then', async () => {
+test('one that hangs up while nothing is found ends it, too, and has its slot until then', async () => {
   const reading = new EventEmitter();
   const ended = once(reading, 'ended');
   const left = once(reading, 'left');
@@ -173,10 +173,10 @@ const refuse: ErrorRequestHandler = (error: { code: string; retryAfterS: number 
 
 /** Downloads of a server of its own, each caller at a path of its own. */
 async function withDownloads(tell: (ask: (caller: string) => Promise<IncomingMessage>) => Promise<void>) {
-  const places = new Places(DOWNLOADS);
+  const slots = new Slots(DOWNLOADS);
   const app = express();
   app.get('/:caller', (req, res) =>
-    places.hold({ entityId: req.params.caller, role: 'merchant' }, () =>
+    slots.hold({ entityId: req.params.caller, role: 'merchant' }, () =>
       sendDownload(res, { fileName: 'things.csv', columns: ['id', 'note'], pages: endless() }),
     ),
   );

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import { createCallerLimiter } from '../../../src/api/http/places';
+import { createCallerLimiter } from '../../../src/api/http/slots';
 import { ANSWER_WITHIN_MS, READY_WITHIN_MS } from '../../../src/api/http/deadline';
 import { openDatabase, type PooledDatabase } from '../../../src/database/pool/connection';
 import { databaseProblems } from '../../../src/temporal/readiness';

@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import { routes } from '../../../src/api/app';
 import type { ApiDeps } from '../../../src/api/http/deps';
-import { DOWNLOADS, LARGE_BODIES, Places } from '../../../src/api/http/places';
+import { DOWNLOADS, LARGE_BODIES, Slots } from '../../../src/api/http/slots';
 import { serve } from '../../../src/api/http/route';
 import { openApiDocument } from '../../../src/api/openapi/document';
 import { Failure } from '../../../src/domain/failures';
@@ -16,8 +16,8 @@ const old = { ...row, operation: { ...row.operation, deprecated } };
 
 test('each response of it says since when, and until when, also one that refuses', async () => {
   const refused = new Failure('unauthenticated', 'no token');
-  const places = { bodies: new Places(LARGE_BODIES), downloads: new Places(DOWNLOADS) };
-  const handler = serve({} as ApiDeps, () => Promise.reject(refused), places, old);
+  const slots = { bodies: new Slots(LARGE_BODIES), downloads: new Slots(DOWNLOADS) };
+  const handler = serve({} as ApiDeps, () => Promise.reject(refused), slots, old);
   const headers: Record<string, string> = {};
   const response = { set: (given: object) => Object.assign(headers, given) } as unknown as Response;
 

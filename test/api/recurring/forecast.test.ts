@@ -3,7 +3,7 @@ import { forecast } from '../../../src/database/recurring/forecast-billings';
 import { Failure } from '../../../src/domain/failures';
 import { recurringRules } from '../../../src/settings/config';
 import { serveApi } from '../../support/api';
-import { asOwner, unrecorded } from '../../support/database';
+import { asSchemaLogin, unrecorded } from '../../support/database';
 import { OPERATOR } from '../../support/operator';
 import { runSchedule } from '../../support/schedule';
 import { callerAt, ROLES, shareApi, type Caller, type Parties } from '../../support/shared-api';
@@ -224,7 +224,7 @@ describe('who sees it', () => {
     await make('2031-01-31T09:00:00Z');
     const other = await served.parties();
     const { provider, providerId } = parties;
-    await asOwner(
+    await asSchemaLogin(
       served.database.url,
       `UPDATE entities SET provider_id = '${providerId}' WHERE id = '${other.merchantId}'`,
     );

@@ -1,6 +1,6 @@
 import { announce } from '../../../src/database/webhook/announce-webhooks';
 import { deliveryToAttempt, openDelivery } from '../../../src/database/webhook/attempt-delivery';
-import { asOwner } from '../../support/database';
+import { asSchemaLogin } from '../../support/database';
 import { apiOfFile, enter, serveApi, type Party } from '../../support/api';
 
 const { api, database } = apiOfFile();
@@ -71,7 +71,7 @@ describe('a rotation', () => {
     expect(await early.send('POST', FINISH)).toMatchObject({ status: 200, body: { success: true } });
     expect(await secretsOf(early)).toEqual([newOfEarly]);
 
-    await asOwner(
+    await asSchemaLogin(
       database.url,
       `UPDATE webhook_endpoints SET previous_secret_until = clock_timestamp() WHERE entity_id = '${late.entityId}'`,
     );

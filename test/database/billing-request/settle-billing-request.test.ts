@@ -15,7 +15,7 @@ import { databaseOfFile } from '../../support/database';
 import { eventually } from '../../support/engine';
 import { OPERATOR } from '../../support/operator';
 import { openTransaction, waitsForALock } from '../../support/open-transaction';
-import { toldInFeed } from '../../support/whole-feed';
+import { announcedInFeed } from '../../support/whole-feed';
 import { answerBill, billBy } from '../../support/settled';
 import { moveClock, standingApproval, type Standing } from '../../support/standing';
 import { recordOutcome } from '../../support/record-outcome';
@@ -98,7 +98,7 @@ async function begin({ deliveryId }: Open, n: number): Promise<boolean> {
 const askAgain = ({ bankId, deliveryId }: Open) =>
   db.transaction((trx) => redeliver(trx, bankId, deliveryId));
 
-const feedOf = (bankId: string) => toldInFeed(db, bankId);
+const feedOf = (bankId: string) => announcedInFeed(db, bankId);
 
 describe('a charge whose window passed in silence', () => {
   it('may be billed again where no attempt had a connection', async () => {

@@ -7,7 +7,7 @@ import {
 } from '../../../src/database/engine/deployment';
 import { migrateUp } from '../../../src/database/migrate';
 import type { Mode } from '../../../src/domain/mode';
-import { asOwner, databaseOfFile, emptySchema } from '../../support/database';
+import { asSchemaLogin, databaseOfFile, emptySchema } from '../../support/database';
 import { createProductionDatabase, type ProductionDatabase } from '../../support/production-database';
 import { engineFacts } from '../../support/keyring';
 
@@ -19,7 +19,10 @@ let app: Database;
 beforeAll(async () => {
   production = await createProductionDatabase();
   app = openDatabase(production.url, 2, engineFacts);
-  await asOwner(production.ownerUrl, `INSERT INTO entities (id, type, name) VALUES ('bnk_1', 'bank', 'B')`);
+  await asSchemaLogin(
+    production.ownerUrl,
+    `INSERT INTO entities (id, type, name) VALUES ('bnk_1', 'bank', 'B')`,
+  );
 });
 afterAll(async () => {
   await app.destroy();
@@ -61,7 +64,9 @@ describe('the mode of a database', () => {
       `INSERT INTO deployment (mode, time_zone) VALUES ('sandbox', 'Africa/Lagos')`,
     ]) {
       await expect(app.query(statement)).rejects.toThrow('permission denied');
-      await expect(asOwner(production.ownerUrl, statement)).rejects.toThrow(/never changed|duplicate key/);
+      await expect(asSchemaLogin(production.ownerUrl, statement)).rejects.toThrow(
+        /never changed|duplicate key/,
+      );
     }
     expect(await app.row`SELECT mode FROM deployment`).toEqual({ mode: 'production' });
   });
@@ -88,7 +93,7 @@ describe('the zone of a network', () => {
   it('is corrected by the owner of the schema alone, where it was migrated with a wrong one', async () => {
     const correct = `UPDATE deployment SET time_zone = 'Europe/Berlin'`;
     await expect(app.query(correct)).rejects.toThrow('permission denied');
-    await asOwner(spare.url, correct);
+    await asSchemaLogin(spare.url, correct);
     await expect(admit(spare.url, 'sandbox', AS_APP, 'Europe/Berlin')).resolves.toBeUndefined();
     await expect(admit(spare.url, 'sandbox')).rejects.toThrow(DeploymentError);
   });
@@ -100,7 +105,7 @@ describe('the zone of a network', () => {
   });
 
   it('that is written already keeps no database from its next migration', async () => {
-    await asOwner(spare.url, `UPDATE deployment SET time_zone = 'CET'`);
+    await asSchemaLogin(spare.url, `UPDATE deployment SET time_zone = 'CET'`);
     await expect(migrateUp(spare.url, 'sandbox', 'CET')).resolves.toEqual([]);
   });
 
@@ -121,7 +126,7 @@ describe('a clock of production', () => {
     `INSERT INTO entities (id, type, name, clock_offset) VALUES ('bnk_2', 'bank', 'B', '1 second')`,
   ])('moves no window of money, whoever says: %s', async (statement) => {
     for (const url of [production.url, production.ownerUrl, production.superuserUrl]) {
-      await expect(asOwner(url, `SET ROLE NONE; ${statement}`)).rejects.toThrow(
+      await expect(asSchemaLogin(url, `SET ROLE NONE; ${statement}`)).rejects.toThrow(
         /no clock moves in production|permission denied/,
       );
     }
@@ -132,9 +137,9 @@ describe('a clock of production', () => {
   });
 
   it('that was moved all the same, by an owner who took the guard away, lets no process start', async () => {
-    await asOwner(production.ownerUrl, `${guard('DISABLE')}; ${move('1 day')}; ${guard('ENABLE')}`);
+    await asSchemaLogin(production.ownerUrl, `${guard('DISABLE')}; ${move('1 day')}; ${guard('ENABLE')}`);
     await expect(admit(production.url, 'production')).rejects.toThrow(/^DATABASE_URL: a test clock has been/);
-    await asOwner(production.ownerUrl, move('0'));
+    await asSchemaLogin(production.ownerUrl, move('0'));
     await expect(admit(production.url, 'production')).resolves.toBeUndefined();
   });
 });
@@ -189,9 +194,9 @@ describe('a login of production', () => {
       'owns the schema',
     ],
   ])('that gets round its role is refused: %s', async (grant, revoke, words) => {
-    await asOwner(production.superuserUrl, made(grant));
+    await asSchemaLogin(production.superuserUrl, made(grant));
     await expect(admit(production.url, 'production')).rejects.toThrow(words);
-    await asOwner(production.superuserUrl, made(revoke));
+    await asSchemaLogin(production.superuserUrl, made(revoke));
     await expect(admit(production.url, 'production')).resolves.toBeUndefined();
   });
 
@@ -205,14 +210,14 @@ describe('a login of production', () => {
   ])(
     'that may create what would stand for ours is refused, and taken once its words are run: %s',
     async (grant) => {
-      await asOwner(production.superuserUrl, made(grant));
+      await asSchemaLogin(production.superuserUrl, made(grant));
       const refused = await admit(production.url, 'production').then(String, String);
       const [, revoke = ''] =
         /the login "\w+" may create tables or functions .* run (.*) as a superuser/.exec(refused) ?? [];
-      await asOwner(production.superuserUrl, revoke);
+      await asSchemaLogin(production.superuserUrl, revoke);
       await expect(admit(production.url, 'production')).resolves.toBeUndefined();
       // The next migration still creates.
-      await asOwner(production.ownerUrl, 'CREATE TABLE next_migration (); DROP TABLE next_migration');
+      await asSchemaLogin(production.ownerUrl, 'CREATE TABLE next_migration (); DROP TABLE next_migration');
     },
   );
 

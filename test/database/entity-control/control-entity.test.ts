@@ -2,7 +2,7 @@ import { readConfig, recurringRules } from '../../../src/settings/config';
 import { changeStatus, changeTrust } from '../../../src/database/entity-control/control-entity';
 import { holdActive } from '../../../src/database/entity/create-entity';
 import { readBillings } from '../../../src/database/schedule/list-schedules';
-import { asOwner, databaseOfFile } from '../../support/database';
+import { asSchemaLogin, databaseOfFile } from '../../support/database';
 import { eventually } from '../../support/engine';
 import { openTransaction, waitsForALock } from '../../support/open-transaction';
 import { OPERATOR } from '../../support/operator';
@@ -37,7 +37,7 @@ beforeEach(async () => {
   standing = await standingApproval(db);
   straggler = await makeSchedule(db, standing, { frequency: 'daily' });
   const other = standing.agreementId.replace('agr_', 'agr_00').slice(0, 30);
-  await asOwner(
+  await asSchemaLogin(
     database.url,
     `SET session_replication_role = replica;
      INSERT INTO agreements SELECT (jsonb_populate_record(a, '{"id": "${other}", "customer_id": "cus_x", "decision": "suspended"}')).*

@@ -5,7 +5,7 @@ import { redeliver } from '../../../src/database/webhook/list-deliveries';
 import { WEBHOOK_TYPES } from '../../../src/domain/webhook/webhook';
 import { databaseOfFile } from '../../support/database';
 import { OPERATOR } from '../../support/operator';
-import { toldInFeed } from '../../support/whole-feed';
+import { announcedInFeed } from '../../support/whole-feed';
 import { lookupIdOf, moveClock, standingApproval } from '../../support/standing';
 import { askIntents } from '../../support/settled';
 import { setWebhookUrl } from '../../support/recorded-change';
@@ -43,7 +43,7 @@ type Network = Awaited<ReturnType<typeof network>>;
 
 const ask = (here: Network, ...lookupIds: string[]) => askIntents(db, here, lookupIds);
 
-const feedOf = (bankId: string) => toldInFeed(db, bankId);
+const feedOf = (bankId: string) => announcedInFeed(db, bankId);
 
 describe('an intent that ends before its bank was asked', () => {
   it('is asked for by nobody any more, not by hand either', async () => {

@@ -5,7 +5,7 @@ import { reencrypt } from '../../../src/database/key-rotation/re-encrypt';
 import { claimRing, requireRing, requireSigningKey } from '../../../src/database/key-rotation/claim-keyring';
 import { usableSigningKeys } from '../../../src/database/keys/signing-key';
 import { ringProblems } from '../../../src/temporal/readiness';
-import { asOwner, createTestDatabase, type TestDatabase } from '../../support/database';
+import { asSchemaLogin, createTestDatabase, type TestDatabase } from '../../support/database';
 import { OPERATOR } from '../../support/operator';
 import { renewHashes, standingApproval } from '../../support/standing';
 import { engineFacts, keyed } from '../../support/keyring';
@@ -29,7 +29,7 @@ afterAll(async () => {
   await test.drop();
 });
 afterEach(() =>
-  asOwner(
+  asSchemaLogin(
     test.url,
     `SET session_replication_role = replica; DELETE FROM encryption_keys; DELETE FROM signing_keys`,
   ),

@@ -1,7 +1,7 @@
 import { postEntries } from '../../../src/database/ledger/post-entries';
 import { closePeriod, reopenPeriod } from '../../../src/database/ledger/close-period';
 import { readFinality } from '../../../src/database/ledger/read-statement';
-import { asOwner, databaseOfFile } from '../../support/database';
+import { asSchemaLogin, databaseOfFile } from '../../support/database';
 import { letMidnightPass } from '../../support/midnight';
 import { openTransaction, waitsForALock } from '../../support/open-transaction';
 import { anyCharge, postThen } from '../../support/ledger';
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 beforeEach(letMidnightPass);
 afterEach(() =>
-  asOwner(
+  asSchemaLogin(
     database.url,
     `SET session_replication_role = replica;
      DELETE FROM ledger_periods; DELETE FROM ledger_postings; DELETE FROM ledger_entries;
@@ -59,7 +59,7 @@ const triggerOf = async () =>
   SELECT pg_get_triggerdef(oid) AS made FROM pg_trigger WHERE tgname = 'ledger_entries_closed'`
   )?.made ?? '';
 const replaceTrigger = (made: string) =>
-  asOwner(database.url, `DROP TRIGGER ledger_entries_closed ON ledger_entries; ${made}`);
+  asSchemaLogin(database.url, `DROP TRIGGER ledger_entries_closed ON ledger_entries; ${made}`);
 
 describe('a closed month', () => {
   it.each(['2026-02-01T00:00:00+01:00', '2026-02-01T00:00:00+14:00', '2026-02-02T12:00:00Z'])(
@@ -132,7 +132,7 @@ describe('the close of a month', () => {
   it('is refused while what has read its clock in that month is not committed', async () => {
     const settling = await openTransaction(db);
     await settling.trx.rows`
-      SELECT pg_advisory_xact_lock_shared(settling_owner('mch_1'),
+      SELECT pg_advisory_xact_lock_shared(settling_biller('mch_1'),
         settling_quarter('2026-01-31T23:59:59+01:00'))`;
     await expect(close('2026-01-01')).rejects.toThrow(
       'a charge of 2026-01 is still being settled: try again.',

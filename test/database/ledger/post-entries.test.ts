@@ -154,7 +154,7 @@ describe('a payment between customers', () => {
           currency: 'NGN',
           bankId: standing.bankId,
           merchantId: null,
-          ownerId: payee.bankId,
+          billerId: payee.bankId,
         },
       }),
     );
@@ -173,7 +173,7 @@ describe('a charge whose money did not stay', () => {
       kind: 'reversal',
       resourceId: newId('exception'),
       settledAt: new Date(),
-      paid: { amount: 70n, currency: 'NGN', bankId, merchantId, ownerId: merchantId },
+      paid: { amount: 70n, currency: 'NGN', bankId, merchantId, billerId: merchantId },
     });
     for (let n = 0; n < 2; n++) await posted(reversal);
 

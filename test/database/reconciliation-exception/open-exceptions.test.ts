@@ -69,8 +69,8 @@ it('many are opened at once: those that are new, each told once to both sides', 
     [{ kind: 'missing_at_bank' }],
   ]);
   const told = await db.rows`
-    SELECT id, told FROM reconciliation_exceptions WHERE id = ANY(${[...opened.values()]}) ORDER BY id`;
-  expect(told).toEqual([...opened.values()].toSorted().map((id) => ({ id, told: 1 })));
+    SELECT id, announced FROM reconciliation_exceptions WHERE id = ANY(${[...opened.values()]}) ORDER BY id`;
+  expect(told).toEqual([...opened.values()].toSorted().map((id) => ({ id, announced: 1 })));
 });
 
 it('is counted by its kind in what every process tells its operators', async () => {

@@ -79,7 +79,7 @@ it.each([
   await change(counted, async (trx) => {
     const now = await trx.row<{ sequence: number }>`SELECT sequence FROM ${raw(table)} WHERE id = ${ids[id]}`;
     const row = { id: ids[id], sequence: now?.sequence ?? 0, at: new Date() };
-    await writeTransitions(trx, { event: 'agreement.decided', cause: 'operator', row, tells: {} });
+    await writeTransitions(trx, { event: 'agreement.decided', cause: 'operator', row, announces: {} });
   });
 });
 

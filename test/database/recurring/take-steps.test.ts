@@ -85,7 +85,7 @@ describe('a declined charge', () => {
     expect(await played.billings()).toEqual(['0 failed insufficient_funds 4x']);
     const [billing] = await readBillings(db, played.id);
     expect(new Set(billing?.attempts.map(({ reference }) => reference)).size).toBe(4);
-    const told = (await played.told('bank')).filter(({ type }) => type === 'recurring.updated');
+    const told = (await played.announced('bank')).filter(({ type }) => type === 'recurring.updated');
     expect(told.map(({ item }) => [item['previousStatus'], item['status']])).toEqual([
       ['active', 'past_due'],
       ['past_due', 'active'],

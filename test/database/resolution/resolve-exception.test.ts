@@ -119,8 +119,8 @@ it('a bank is let off the largest of what was written off, and no more than is l
       );
       const left = others.includes('reversed') ? 0 : AMOUNT - refunded;
       const isAll = others.includes('missing') || others.includes('denied');
-      const letOff = isAll ? AMOUNT : Math.max(0, ...booked.map((one) => AMOUNT - one));
-      const borne = BigInt(Math.min(letOff, left));
+      const writtenOff = isAll ? AMOUNT : Math.max(0, ...booked.map((one) => AMOUNT - one));
+      const borne = BigInt(Math.min(writtenOff, left));
       expect(await balances()).toEqual({
         customer_bank: before.customer_bank + borne - BigInt(left),
         disputed: before.disputed - borne,

@@ -45,7 +45,7 @@ async function charged({ id }: PlayedSchedule): Promise<bigint[]> {
 }
 
 const itemsTo = async (played: PlayedSchedule, party: 'bank' | 'merchant') =>
-  (await played.told(party)).map(({ item }) => item);
+  (await played.announced(party)).map(({ item }) => item);
 
 const record = ({ id }: PlayedSchedule) =>
   db.rows<{ type: string; cause: string; details: unknown }>`
@@ -125,7 +125,7 @@ describe('changing', () => {
     await played.advance();
     await change(played, { amount: 2000 });
     await played.advance();
-    const notices = (await played.told('bank')).filter(({ type }) => type === 'recurring.upcoming');
+    const notices = (await played.announced('bank')).filter(({ type }) => type === 'recurring.upcoming');
     expect(notices.map(({ item }) => item['amount'])).toEqual([1500, 2000]);
   });
 
@@ -138,7 +138,7 @@ describe('changing', () => {
     await change(played, { amount: 2000 });
     await played.advance();
     expect(await charged(played)).toEqual([150_000n, 200_000n]);
-    expect(await played.told('bank')).toMatchObject([
+    expect(await played.announced('bank')).toMatchObject([
       { type: 'recurring.upcoming', item: { amount: 1500, dueDate: nextBillingDate } },
       {
         type: 'recurring.updated',
@@ -192,7 +192,7 @@ describe('changing', () => {
       metadata: { b: true, a: 1 },
     });
     expect(await played.shown()).toEqual(before);
-    expect(await played.told('bank')).toEqual([]);
+    expect(await played.announced('bank')).toEqual([]);
     expect(await signals(played)).toBe(0);
   });
 

@@ -9,27 +9,33 @@ import type { Transition } from '../../../src/database/transition/transition';
 
 declare const trx: Executor;
 declare const completed: Extract<Transition, { event: 'refund.completed' }>;
-const { event, cause, row, entry, tells } = completed;
+const { event, cause, row, entry, announces } = completed;
 
-void writeTransitions(trx, { event, cause, row, entry, tells });
+void writeTransitions(trx, { event, cause, row, entry, announces });
 // @ts-expect-error: nobody is told
 void writeTransitions(trx, { event, cause, row, entry });
 // @ts-expect-error: the webhook of its event is missing
-void writeTransitions(trx, { event, cause, row, entry, tells: {} });
+void writeTransitions(trx, { event, cause, row, entry, announces: {} });
 // @ts-expect-error: a receiver is missing
-void writeTransitions(trx, { event, cause, row, entry, tells: { 'refund.response': [] } });
+void writeTransitions(trx, { event, cause, row, entry, announces: { 'refund.response': [] } });
 // @ts-expect-error: no entry is posted
-void writeTransitions(trx, { event, cause, row, tells });
+void writeTransitions(trx, { event, cause, row, announces });
 // @ts-expect-error: the entry of another movement
-void writeTransitions(trx, { event, cause, row, tells, entry: { ...entry, kind: 'charge' } });
+void writeTransitions(trx, { event, cause, row, announces, entry: { ...entry, kind: 'charge' } });
 // @ts-expect-error: the row has no amount
-void writeTransitions(trx, { event, cause, row: { id: 'rfd_1', sequence: 2, at: new Date() }, entry, tells });
+void writeTransitions(trx, {
+  event,
+  cause,
+  row: { id: 'rfd_1', sequence: 2, at: new Date() },
+  entry,
+  announces,
+});
 // @ts-expect-error: no such event
-void writeTransitions(trx, { event: 'refund.complete', cause, row, entry, tells });
+void writeTransitions(trx, { event: 'refund.complete', cause, row, entry, announces });
 
 declare const overdue: Extract<Transition, { event: 'refund.overdue' }>;
 void writeTransitions(trx, overdue);
 // @ts-expect-error: the bank is not asked again
-void writeTransitions(trx, { ...overdue, tells });
+void writeTransitions(trx, { ...overdue, announces });
 // @ts-expect-error: its event has no facts of money
 void writeTransitions(trx, { ...overdue, row });

@@ -3,7 +3,7 @@ import { newId } from '../../../src/database/identifier/new-id';
 import { decrypt } from '../../../src/database/keyring/encrypt';
 import { announceAny } from '../../support/announce-any';
 import {
-  awaitPlace,
+  awaitSlot,
   beginAttempt,
   claimUnattempted,
   deliveryToAttempt,
@@ -174,24 +174,24 @@ it('a first attempt belongs to one worker, until the time is over in which it mu
 it('the turn of a first attempt that found no place is written once, over no wish, attempt or retry since', async () => {
   const { id, entityId } = await pending();
   const before = await read(id);
-  await awaitPlace(db, before, 60_000);
+  await awaitSlot(db, before, 60_000);
   const waits = await read(id);
   expect(waits.notDueForMs).toBeGreaterThan(30_000);
-  await awaitPlace(db, before, 600_000);
+  await awaitSlot(db, before, 600_000);
   expect(await read(id)).toMatchObject({ nextAttemptAt: waits.nextAttemptAt });
 
   await db.transaction((trx) => redeliver(trx, entityId, id));
-  await awaitPlace(db, waits, 60_000);
+  await awaitSlot(db, waits, 60_000);
   const asked = await read(id);
   expect(asked.notDueForMs).toBe(0);
 
   expect(await beginAttempt(db, asked, 60_000)).toBe(true);
-  await awaitPlace(db, asked, 60_000);
+  await awaitSlot(db, asked, 60_000);
   expect(await read(id)).toMatchObject({ nextAttemptAt: asked.nextAttemptAt });
 
   await db.rows`
     UPDATE webhook_deliveries SET attempts = 1, claimed_until = NULL WHERE id = ${id}`;
-  await awaitPlace(db, asked, 60_000);
+  await awaitSlot(db, asked, 60_000);
   expect(await read(id)).toMatchObject({ nextAttemptAt: asked.nextAttemptAt });
 });
 

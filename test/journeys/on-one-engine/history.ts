@@ -9,7 +9,7 @@ import {
 import { workflowIds } from '../../../src/domain/workflow/workflow-id';
 import { operatorQueries } from '../../../src/temporal/operator-queries';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../../support/cast';
-import { asOwner } from '../../support/database';
+import { asSchemaLogin } from '../../support/database';
 import { eventually } from '../../support/engine';
 import { holdAt } from '../../support/held-step';
 import { engine } from './engine';
@@ -432,7 +432,7 @@ describe('a history', () => {
     const { db, url } = engine.database;
     const asked = () => db.rows`SELECT kind FROM customer_prompts WHERE customer_id = ${customer.customerId}`;
     expect(await asked()).toEqual([{ kind: 'intent' }]);
-    await asOwner(
+    await asSchemaLogin(
       url,
       `UPDATE customer_prompts SET day = day - 1 WHERE customer_id = '${customer.customerId}'`,
     );

@@ -110,7 +110,7 @@ export async function triggered(id: Scheduled, holds: () => Promise<boolean>): P
   });
 }
 
-export const reconciled = (holds: () => Promise<boolean>) => triggered('reconcile', holds);
+export const recovered = (holds: () => Promise<boolean>) => triggered('reconcile', holds);
 
 /**
  * Requests its cancellation, and reads on its timeline what it waits for still, and that it is

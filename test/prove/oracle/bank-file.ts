@@ -1,5 +1,5 @@
 import { Random } from '../../storm/random';
-import { grouped, without } from '../../storm/told';
+import { grouped, without } from '../../storm/items';
 import type { Amount, Plan, Resolution } from '../plan';
 import { isOfSecondDebit } from './answers';
 import { inNaira, type Difference } from './both';
@@ -92,7 +92,7 @@ export class BankFile {
       });
     }
     const asked = new Map(
-      (desk?.heard ?? [])
+      (desk?.received ?? [])
         .filter(({ type }) => type === 'refund.request')
         .map(({ item }) => [/^refund (\d+) /.exec(String(item['reason']))?.[1], String(item['refundId'])]),
     );

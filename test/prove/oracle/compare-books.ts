@@ -1,4 +1,4 @@
-import { grouped, without } from '../../storm/told';
+import { grouped, without } from '../../storm/items';
 import { inNaira, koboOf, type Both } from './both';
 import { attemptsOf, type Attempt } from './schedule';
 import type { SeenAnswer } from './seen';
@@ -125,14 +125,14 @@ function compareReturns({ predicted, seen, charges, differ, plan }: Both): void 
   const is = lines.map((one) => `${inNaira(koboOf(one['amount']))} of ${one['billingRequestId']}`).toSorted();
   if (is.join() !== should.join())
     differ(plan.endAt, `refunds of ${list(should)} are to be returned, and are of ${list(is)}`);
-  const told = seen.heard.filter(({ type }) => type === 'refund.returned');
+  const told = seen.received.filter(({ type }) => type === 'refund.returned');
   const sums = [
     returned.map(({ kobo }) => inNaira(kobo)),
     told.map(({ item }) => inNaira(koboOf(item['amount']))),
   ];
-  const [wanted, heard] = sums.map((all) => list(all.toSorted()));
-  if (heard !== wanted)
-    differ(plan.endAt, `the merchant is to be told that ${wanted} is returned, and was: ${heard}`);
+  const [wanted, received] = sums.map((all) => list(all.toSorted()));
+  if (received !== wanted)
+    differ(plan.endAt, `the merchant is to be told that ${wanted} is returned, and was: ${received}`);
 }
 
 /** Somebody has to look where money may be in two places, and nowhere else. */

@@ -1,7 +1,7 @@
-import { misnumbered, type Told } from '../../storm/told';
+import { misnumbered, type ReceivedItem } from '../../storm/items';
 import type { Payment, Plan } from '../plan';
 import { inNaira, iso, koboOf, LATE_MS, type Difference } from './both';
-import { APPROVAL_WINDOW_MS } from './compare-told';
+import { APPROVAL_WINDOW_MS } from './compare-received';
 import type { PredictedPayment } from './predict-payments';
 import type { SeenPayments, SeenPaymentsAtBank, SeenTransaction } from './seen';
 
@@ -47,7 +47,7 @@ export function comparePayments(
     for (const bank of new Set([payers, payees])) {
       compareHistory(pair, bank);
       compareException(pair, bank);
-      compareTold(pair, bank);
+      compareReceived(pair, bank);
     }
     const said = responses.get(payment.n);
     if (said !== one.response)
@@ -153,10 +153,10 @@ function compareException(
 }
 
 /** Each bank hears its own half, once, in full, and numbered without a gap. */
-function compareTold(pair: Pair, bank: SeenPaymentsAtBank): void {
+function compareReceived(pair: Pair, bank: SeenPaymentsAtBank): void {
   const { predicted, id, payers, payees, differ } = pair;
   const { status, declineReason, reversedAt } = predicted;
-  const told = bank.heard.filter(
+  const told = bank.received.filter(
     ({ type, item }) => type.startsWith('billing.') && item['billingRequestId'] === id,
   );
   const wanted: string[] = [];
@@ -172,7 +172,10 @@ function compareTold(pair: Pair, bank: SeenPaymentsAtBank): void {
   for (const one of told) compareWord(pair, one);
 }
 
-function compareWord({ predicted, accounts, payers, payees, differ }: Pair, { type, item }: Told): void {
+function compareWord(
+  { predicted, accounts, payers, payees, differ }: Pair,
+  { type, item }: ReceivedItem,
+): void {
   const { payment, status, declineReason } = predicted;
   const { at, kobo, payer, payee } = payment;
   const [paying, paid] = [accounts.get(payer.n)?.lookupID, accounts.get(payee.n)?.lookupID];

@@ -3,7 +3,7 @@ import { inNaira, iso, koboOf, LATE_MS, nameOf, type Both, type Difference } fro
 import { compareBooks } from './compare-books';
 import { Positions } from './compare-positions';
 import { compareDays, spanOf, type BankSum } from './compare-statements';
-import { compareTold } from './compare-told';
+import { compareReceived } from './compare-received';
 import { movedAtBank, movedAtMerchant } from './ledger';
 import type { Prediction } from './predict';
 import { nextOf, statusOf, type Billing, type Schedule } from './schedule';
@@ -24,7 +24,7 @@ export function compareMerchant(
   compareSchedules(both);
   compareBills(both);
   compareBooks(both);
-  compareTold(both);
+  compareReceived(both);
   const { exceptions, statements } = seen;
   const spans = exceptions.map(spanOf);
   const positions = new Positions();
@@ -45,8 +45,8 @@ export function compareBank(plan: Plan, n: number, sum: BankSum, seen: SeenBank)
     ...sum.positions.compare(who, seen.positions),
   ];
   const differ = (what: string) => void differences.push({ at: plan.endAt, who, what });
-  if (seen.unheard > 0) differ(`never heard ${seen.unheard} things that are in its feed`);
-  if (seen.unfed > 0) differ(`heard ${seen.unfed} things that are not in its feed`);
+  if (seen.unheard > 0) differ(`never received ${seen.unheard} things that are in its feed`);
+  if (seen.unfed > 0) differ(`received ${seen.unfed} things that are not in its feed`);
   return differences;
 }
 

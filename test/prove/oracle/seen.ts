@@ -1,4 +1,4 @@
-import type { Told } from '../../storm/told';
+import type { ReceivedItem } from '../../storm/items';
 import type { Kind } from './ledger';
 
 /** The oracle compares its prediction with these: views by API, webhooks and the banks' books. */
@@ -57,8 +57,8 @@ export interface SeenMerchant {
   positions: Map<string, SeenPosition[]>;
   /** Each with the `answers` that its bank is shown. */
   exceptions: Record<string, unknown>[];
-  heard: Told[];
-  feed: Told[];
+  received: ReceivedItem[];
+  feed: ReceivedItem[];
   /** By their numbers in the plan. */
   desks: SeenDesk[];
 }
@@ -83,7 +83,7 @@ export interface SeenPaymentsAtBank {
   bankId: string;
   book: SeenDesk['book'];
   credits: SeenCredit[];
-  heard: Told[];
+  received: ReceivedItem[];
   history: SeenTransaction[];
   exceptions: Record<string, unknown>[];
 }
@@ -100,7 +100,7 @@ export interface SeenDesk {
   bankId: string;
   book: { bankTransactionId: string; about: string; kobo: bigint; state: 'standing' | 'reversed' }[];
   decisions: Record<string, unknown>[];
-  heard: Told[];
+  received: ReceivedItem[];
 }
 
 export interface SeenBankFile {
@@ -112,7 +112,7 @@ export interface SeenBankFile {
 export interface SeenBank {
   statements: Map<string, SeenStatement>;
   positions: Map<string, SeenPosition[]>;
-  /** Different words that were never heard, and that were heard and are not in its feed. */
+  /** Different words that were never received, and that were received and are not in its feed. */
   unheard: number;
   unfed: number;
 }

@@ -21,8 +21,8 @@ describe('the workflow of an advance', () => {
     let calls = 0;
     let moved = 0;
     const activities: SandboxClockActivities = {
-      moveClock: (ownerId) => {
-        expect(ownerId).toBe(OWNER);
+      moveClock: (billerId) => {
+        expect(billerId).toBe(OWNER);
         runs.add(String(activityInfo().workflowExecution?.runId));
         calls += 1;
         if (fails(calls)) return Promise.reject(new Error('the worker died'));

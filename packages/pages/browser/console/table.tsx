@@ -33,7 +33,7 @@ export function Table<Row>({
   return (
     <div class={`scrolled rows ${look}`} role="region" aria-label={caption} tabIndex={0}>
       <table role="table">
-        <caption class="heard-only">{caption}</caption>
+        <caption class="visually-hidden">{caption}</caption>
         <thead role="rowgroup">
           <tr role="row">
             {columns.map(({ name, number }) => (

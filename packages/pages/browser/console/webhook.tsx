@@ -6,7 +6,7 @@ import { useMoment, useSession } from './context';
 import { Show, useLoaded, useNotice } from './loaded';
 import { Badge, Facts, Id, RecordLink } from './parts';
 
-type Told = DeliveryOfTransaction & Pick<Delivery, 'withdrawnAt'>;
+type ShownDelivery = DeliveryOfTransaction & Pick<Delivery, 'withdrawnAt'>;
 
 /** A test clock dates payments, and never a webhook. */
 export const RealTimes = () =>
@@ -15,7 +15,7 @@ export const RealTimes = () =>
   ) : null;
 
 /** One webhook of a payment. Once it is opened: whether it arrived, why not, and what it says. */
-export function Webhook({ of }: { of: Told }) {
+export function Webhook({ of }: { of: ShownDelivery }) {
   const [isWanted, want] = useState(false);
   const loaded = useLoaded<'getDelivery'>(isWanted ? at(of.deliveryId) : undefined);
   const { notice, done } = useNotice(loaded);
@@ -60,11 +60,11 @@ export function WebhookPage({ id }: { id: string }) {
 
 const at = (id: string) => `/v1/webhooks/deliveries/${id}`;
 
-export const DeliveryState = ({ of: { status, withdrawnAt } }: { of: Told }) => (
+export const DeliveryState = ({ of: { status, withdrawnAt } }: { of: ShownDelivery }) => (
   <Badge of={withdrawnAt === undefined ? status : 'withdrawn'} />
 );
 
-function Named({ of }: { of: Told }) {
+function Named({ of }: { of: ShownDelivery }) {
   const moment = useMoment();
   return (
     <>

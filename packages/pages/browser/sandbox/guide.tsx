@@ -49,7 +49,7 @@ export function Guide({ step }: { step: GuideStep | undefined }) {
               {n < at ? '✓' : n + 1}
             </span>
             {STEPS[one].name}
-            {n < at && <span class="heard-only"> (done)</span>}
+            {n < at && <span class="visually-hidden"> (done)</span>}
           </li>
         ))}
       </ol>

@@ -54,7 +54,7 @@ export function Months({ state }: { state: SandboxState }) {
                   {all.length > shown.length && (
                     <li class="small">
                       +{all.length - shown.length}
-                      <span class="heard-only"> earlier</span>
+                      <span class="visually-hidden"> earlier</span>
                     </li>
                   )}
                   {shown.map((mark) => (
@@ -96,7 +96,7 @@ function MarkItem({
   const inside = (
     <>
       <span aria-hidden="true">{glyph}</span>
-      <span class="heard-only">{words}</span>
+      <span class="visually-hidden">{words}</span>
     </>
   );
   if (!charge) {

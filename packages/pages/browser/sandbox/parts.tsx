@@ -24,7 +24,7 @@ export function WorkflowLink({ url, id, of }: { url: string | null; id: string; 
   if (url === null) return null;
   return (
     <a class="small" href={url + encodeURIComponent(id)} target="_blank" rel="noreferrer">
-      Workflow<span class="heard-only"> of {of}, in the Temporal UI</span>
+      Workflow<span class="visually-hidden"> of {of}, in the Temporal UI</span>
     </a>
   );
 }

@@ -138,7 +138,7 @@ function Block({ name, text, isCopied = false }: { name: string; text: string; i
               {said}
             </span>
             <button type="button" class="plain" onClick={() => void copy()}>
-              Copy<span class="heard-only"> {name}</span>
+              Copy<span class="visually-hidden"> {name}</span>
             </button>
           </span>
         )}

@@ -4,8 +4,8 @@ import { Failure } from '../../domain/failures';
 import { ownerOf, type Caller } from './caller';
 
 /**
- * The share of a process's places that an owner, a provider with all its merchants, may hold. A
- * provider creates any number of merchants: three quarters of the places stay for other owners.
+ * The share of a process's slots that an owner, a provider with all its merchants, may hold. A
+ * provider creates any number of merchants: three quarters of the slots stay for other owners.
  */
 const shareOfOwner = (all: number) => Math.max(1, Math.floor(all / 4));
 
@@ -18,18 +18,18 @@ interface Kind {
   retryAfterS: number;
 }
 
-/** Each page of a file is a statement, and a slow reader has its place for as long as it reads. */
+/** Each page of a file is a statement, and a slow reader has its slot for as long as it reads. */
 export const DOWNLOADS = { what: 'files', all: 40, ofCaller: 4, retryAfterS: 5 };
 
-/** Places for what lasts longer than most requests. Without a free one a call is refused. */
-export class Places {
+/** Slots for what lasts longer than most requests. Without a free one a call is refused. */
+export class Slots {
   private taken = 0;
   private readonly held = new Map<string, number>();
 
   constructor(private readonly kind: Kind) {}
 
   /**
-   * Takes a place, until the caller leaves it.
+   * Takes a slot, until the caller leaves it.
    *
    * @throws Failure rate_limited where the caller or its owner has too many, unavailable where the
    *   process has
@@ -54,7 +54,7 @@ export class Places {
     this.count(caller, -1);
   }
 
-  /** Does the work in a place. @throws Failure as `enter` */
+  /** Does the work in a slot. @throws Failure as `enter` */
   async hold<Result>(caller: Caller, work: () => Promise<Result>): Promise<Result> {
     this.enter(caller);
     try {
@@ -74,7 +74,7 @@ export class Places {
   }
 }
 
-/** A provider's own places are not those of its merchants, though it owns both. */
+/** A provider's own slots are apart from its merchants', though it owns both. */
 const keysOf = (caller: Caller) => [`caller ${caller.entityId}`, `owner ${ownerOf(caller)}`];
 
 /** Few requests have a larger body; rate limits bound the smaller ones. */
@@ -82,24 +82,24 @@ export const LARGE_BYTES = 16 * 1024;
 /** Each is in memory until its call ends; the largest, parsed, has some three megabytes. */
 export const LARGE_BODIES = { what: 'large bodies', all: 50, ofCaller: 10, retryAfterS: 2 };
 
-/** The place of one call's body, taken once the body is large. */
-export class BodyPlace {
+/** The slot of one call's body, taken once the body is large. */
+export class BodySlot {
   private isTaken = false;
 
   constructor(
-    private readonly places: Places,
+    private readonly slots: Slots,
     private readonly caller: Caller,
   ) {}
 
-  /** @throws Failure rate_limited or unavailable where no place for so many bytes is free */
+  /** @throws Failure rate_limited or unavailable where no slot for so many bytes is free */
   has(bytes: number): void {
     if (this.isTaken || bytes <= LARGE_BYTES) return;
-    this.places.enter(this.caller);
+    this.slots.enter(this.caller);
     this.isTaken = true;
   }
 
   leave(): void {
-    if (this.isTaken) this.places.leave(this.caller);
+    if (this.isTaken) this.slots.leave(this.caller);
   }
 }
 
@@ -109,11 +109,11 @@ export const DECODERS = { what: 'compressed bodies', all: 200, ofCaller: 25, ret
 /** Bodies of unknown callers under way, of 4 KiB each: a lost packet is sent again meanwhile. */
 const ANONYMOUS_MAX = 400;
 
-/** Places of unknown callers' bodies. The oldest makes room: a body that crawls keeps none out. */
+/** Slots of unknown callers' bodies. The oldest makes room: a body that crawls keeps none out. */
 export class AnonymousBodies {
   private readonly addressOf = new Map<Transform, string>();
 
-  /** @param body destroyed with rate_limited or unavailable once another has its place */
+  /** @param body destroyed with rate_limited or unavailable once another has its slot */
   enter(body: Transform, address: string): void {
     const all = [...this.addressOf.keys()];
     const own = all.filter((one) => this.addressOf.get(one) === address);
@@ -156,14 +156,14 @@ export type CallerLimiter = ReturnType<typeof createCallerLimiter>;
  * @param connections that the process has to Postgres
  */
 export function createCallerLimiter(connections: number) {
-  const places = shareOfOwner(connections);
+  const slots = shareOfOwner(connections);
   const owners = new Map<string, Owner>();
 
-  /** Hands the place to the next caller's longest waiting request. */
+  /** Hands the slot to the next caller's longest waiting request. */
   function leave(id: string, owner: Owner): void {
-    const [turn] = owner.waiting;
-    if (turn) {
-      const [callerId, waiters] = turn;
+    const [first] = owner.waiting;
+    if (first) {
+      const [callerId, waiters] = first;
       const [next] = waiters;
       owner.waiting.delete(callerId);
       owner.waiting.set(callerId, waiters);
@@ -175,13 +175,13 @@ export function createCallerLimiter(connections: number) {
   }
 
   return {
-    /** Does the work in a place. @throws Failure rate_limited where none comes free in time */
+    /** Does the work in a slot. @throws Failure rate_limited where none comes free in time */
     async take<Result>(caller: Caller, work: () => Promise<Result>): Promise<Result> {
       const id = ownerOf(caller);
       const owner = owners.get(id) ?? { taken: 0, waiting: new Map<string, Set<Waiter>>() };
       owners.set(id, owner);
-      if (owner.taken < places) owner.taken += 1;
-      else await turnOf(owner, caller.entityId);
+      if (owner.taken < slots) owner.taken += 1;
+      else await waitForSlot(owner, caller.entityId);
       try {
         return await work();
       } catch (error) {
@@ -197,7 +197,7 @@ export function createCallerLimiter(connections: number) {
   };
 }
 
-async function turnOf({ waiting }: Owner, callerId: string): Promise<void> {
+async function waitForSlot({ waiting }: Owner, callerId: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const own = waiting.get(callerId) ?? new Set();
     const stopWaiting = (end: () => void) => {

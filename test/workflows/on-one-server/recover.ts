@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import type { Reconciled, ReconcileActivities } from '../../../src/activities/reconcile';
+import type { Recovered, RecoverActivities } from '../../../src/activities/recover';
 import { TASK_QUEUE } from '../../../src/domain/workflow/messages';
 import { withWorker } from '../../support/workflow-worker';
 import { newEnvironment } from './server';
 
 describe('the workflow that reconciles', () => {
   let environment: ReturnType<typeof newEnvironment>;
-  const nothing: Reconciled = { checked: 0, found: {}, restarted: 0 };
+  const nothing: Recovered = { checked: 0, found: {}, restarted: 0 };
 
   beforeEach(() => {
     environment = newEnvironment();
   });
-  const run = (activities: ReconcileActivities) =>
+  const run = (activities: RecoverActivities) =>
     withWorker(environment, activities, () =>
       environment.client.workflow.execute('reconcile', {
         workflowId: `reconcile-${randomUUID()}`,

@@ -49,7 +49,7 @@ const SUM = 'r.amount::bigint, r.currency';
 const MERCHANT = 'r.merchant_id';
 const BANK = 'r.bank_id';
 const TARGET = `to_char(r.clock_target AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24":"MI":"SS.MS"Z"')`;
-/** A bank's upload has no moment by which it must be done. */
+/** A bank's upload has no deadline. */
 const UPLOAD = { party: 'bank_id', alone: true, open: `r.status = 'processing'` } as const;
 const UNSENT = {
   table: 'webhook_deliveries',
@@ -70,16 +70,16 @@ const KINDS = {
   },
   // A schedule's charges count as the schedule.
   charges: {
-    own: ['billing-request', `r.reference, ${SUM}, r.owner_id`, workflowSummary.charge],
+    own: ['billing-request', `r.reference, ${SUM}, r.biller_id`, workflowSummary.charge],
     table: 'billing_requests',
-    party: 'owner_id',
+    party: 'biller_id',
     shares: true,
     open: `r.status = 'pending' AND r.schedule_id IS NULL`,
     dueAt: 'r.expires_at',
   },
   credits: {
     table: `(SELECT b.* FROM billing_requests b WHERE ${CREDIT_WAITS})`,
-    party: 'owner_id',
+    party: 'biller_id',
     shares: true,
     open: 'true',
     dueAt: 'r.credit_due_at',
@@ -111,7 +111,7 @@ const KINDS = {
     own: ['webhook-delivery', 'r.webhook_type, r.entity_id', workflowSummary.webhookDelivery],
     open: unsent('> 0'),
   },
-  // A first attempt comes within seconds. It waits for a place at its receiver until
+  // A first attempt comes within seconds. It waits for a slot at its receiver until
   // `next_attempt_at`; the worker that makes it has until `claimed_until`.
   'first-webhooks': {
     ...UNSENT,
@@ -121,7 +121,7 @@ const KINDS = {
     lateSince: 'greatest(r.created_at, r.next_attempt_at, r.claimed_until)',
   },
   clocks: {
-    own: ['sandbox-clock', `r.id AS owner_id, ${TARGET} AS target`, workflowSummary.sandboxClock],
+    own: ['sandbox-clock', `r.id AS biller_id, ${TARGET} AS target`, workflowSummary.sandboxClock],
     table: 'entities',
     party: 'id',
     alone: true,
@@ -173,8 +173,8 @@ const openRows = (kind: WorkKind) => {
 };
 
 /**
- * Open rows, but for those that a start in the outbox is on its way to. So the workflow of each has
- * been there, if only for a moment.
+ * Open rows without a start in the outbox. So the workflow of each has been there, if only for a
+ * moment.
  *
  * @param since names the column: `late_since` or `open_since`
  */
@@ -229,17 +229,17 @@ export async function overdueBacklog(db: Executor, afterS: number): Promise<Over
  * Up to `limit` rows of each kind that are overdue by more than `afterS` seconds, each workflow
  * once. The order is random, so a few workflows that cannot go on do not hide the others.
  *
- * @param ownerId of this party alone; left out, of all
+ * @param billerId of this party alone; left out, of all
  */
 export async function overdueWork(
   db: Executor,
   afterS: number,
   limit: number,
-  ownerId: string | null = null,
+  billerId: string | null = null,
 ): Promise<Work[]> {
-  const which = `${LATE} AND (:ownerId::text IS NULL OR :ownerId IN (merchant_id, bank_id)) ORDER BY random() LIMIT :limit`;
+  const which = `${LATE} AND (:billerId::text IS NULL OR :billerId IN (merchant_id, bank_id)) ORDER BY random() LIMIT :limit`;
   const found = await Promise.all(
-    DUE_KINDS.map((kind) => waiting(db, kind, 'late_since', which, { afterS, limit, ownerId })),
+    DUE_KINDS.map((kind) => waiting(db, kind, 'late_since', which, { afterS, limit, billerId })),
   );
   return [...new Map(found.flat().map((one) => [one.workflowId, one])).values()];
 }
@@ -293,8 +293,8 @@ const OWN = new Map(
 /** A call of several charges has no row of its own: its open charges tell its workflow. */
 const BATCH = {
   table: `(SELECT workflow_id AS id, count(*)::int AS count, min(amount)::bigint AS amount, min(currency) AS currency,
-    min(owner_id) AS owner_id FROM billing_requests WHERE status = 'pending' GROUP BY workflow_id)`,
-  facts: `r.count, ${SUM}, r.owner_id`,
+    min(biller_id) AS biller_id FROM billing_requests WHERE status = 'pending' GROUP BY workflow_id)`,
+  facts: `r.count, ${SUM}, r.biller_id`,
   title: workflowSummary.charges,
 };
 

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { gzipSync } from 'node:zlib';
-import { DECODERS } from '../../../src/api/http/places';
+import { DECODERS } from '../../../src/api/http/slots';
 import { apiOfFile, enter, type Party } from '../../support/api';
 import { eventually } from '../../support/engine';
 import { RawConnection, request } from '../../support/raw-http';
@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 
 const KIB = 1024;
-const PLACES = 10;
+const SLOTS = 10;
 const LEFT_OUT = 5;
 const isRefused = ({ received }: RawConnection) => received.includes('HTTP/1.1 429 ');
 
@@ -61,7 +61,7 @@ describe.each([
   ['that nobody needs', FINISH],
 ])('a body %s', (_, path) => {
   it('that is large and does not end is one of a few of its caller', async () => {
-    const begun = await Promise.all(Array.from({ length: PLACES + LEFT_OUT }, () => begin(provider, path)));
+    const begun = await Promise.all(Array.from({ length: SLOTS + LEFT_OUT }, () => begin(provider, path)));
     await eventually(() => Promise.resolve(begun.filter(isRefused).length === LEFT_OUT));
     expect(begun.find(isRefused)?.received).toMatch(/^Retry-After: 2\r$/m);
     expect(await statusOf(provider, path, 20 * KIB)).toBe(429);
@@ -90,17 +90,17 @@ async function atOnce(callers: Party[]): Promise<number[]> {
 
 const isServed = (status: number) => status !== 429 && status < 500;
 
-it('a large body that has arrived keeps its place until its call is over, one of a few of its caller', async () => {
+it('a large body that has arrived keeps its slot until its call is over, one of a few of its caller', async () => {
   const own = await atOnce(Array<Party>(20).fill(merchant));
-  expect(own.filter(isServed)).toHaveLength(PLACES);
-  expect(own.filter((status) => status === 429)).toHaveLength(20 - PLACES);
+  expect(own.filter(isServed)).toHaveLength(SLOTS);
+  expect(own.filter((status) => status === 429)).toHaveLength(20 - SLOTS);
   expect(await statusOf(merchant, FINISH, 20 * KIB)).not.toBe(429);
   const owners = await Promise.all(Array.from({ length: 20 }, () => enter(api, 'merchant')));
   expect((await atOnce(owners)).filter(isServed)).toHaveLength(20);
 });
 
-it('a large body that comes too slowly is a 408, and its place is another’s', async () => {
-  const begun = await Promise.all(Array.from({ length: PLACES }, () => begin(merchant, FINISH)));
+it('a large body that comes too slowly is a 408, and its slot is another’s', async () => {
+  const begun = await Promise.all(Array.from({ length: SLOTS }, () => begin(merchant, FINISH)));
   const dripping = setInterval(() => begun.forEach((one) => void one.send(' ')), 100);
   try {
     const ended = await Promise.all(begun.map((one) => one.answers(1)));

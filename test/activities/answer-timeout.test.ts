@@ -1,4 +1,4 @@
-import { createAnswerPatience, type AnswerPatience } from '../../src/activities/answer-patience';
+import { createAnswerTimeout, type AnswerTimeout } from '../../src/activities/answer-timeout';
 import { eventually } from '../support/engine';
 
 const silent = { warn: () => undefined };
@@ -17,21 +17,21 @@ class Banks {
 }
 
 let banks: Banks;
-let patience: AnswerPatience;
+let answerTimeout: AnswerTimeout;
 /** No time passes for those who wait, however slow the machine is. */
 const holdTime = () => jest.spyOn(performance, 'now').mockReturnValue(performance.now());
 afterEach(() => jest.restoreAllMocks());
 
 beforeEach(() => {
   banks = new Banks();
-  patience = createAnswerPatience(80, banks.endedOf, silent);
+  answerTimeout = createAnswerTimeout(80, banks.endedOf, silent);
 });
-afterEach(() => patience.stop());
+afterEach(() => answerTimeout.stop());
 
 /** Whether it has ended by now, and a promise for when it does. */
 function waiting(ids: string[], bankId = 'bnk_1') {
   const waiter = { ended: false, end: Promise.resolve() };
-  waiter.end = patience.waitForAnswers(ids.map((id) => ({ id, bankId }))).then(() => {
+  waiter.end = answerTimeout.waitForAnswers(ids.map((id) => ({ id, bankId }))).then(() => {
     waiter.ended = true;
   });
   return waiter;
@@ -104,7 +104,7 @@ test('a stop ends all waiting at once, for good', async () => {
   const waiter = waiting(['brq_1']);
   await askedAgain();
   expect(waiter.ended).toBe(false);
-  patience.stop();
+  answerTimeout.stop();
   await waiter.end;
   await waiting(['brq_2']).end;
 });

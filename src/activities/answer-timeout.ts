@@ -9,10 +9,10 @@ import type { Logger } from 'pino';
  * slot for workflow tasks, so waiters are few. Each bank has fewer still, so that a slow bank
  * cannot use up the slots of all others.
  */
-export interface AnswerPatience<Ended = unknown> {
+export interface AnswerTimeout<Ended = unknown> {
   /**
-   * Ends when all these charges have ended, or `PATIENCE_MS` after the last answer, or after
-   * `PATIENCE_MAX_MS` in all. Ends at once where too many wait.
+   * Ends when all given charges have ended, `ANSWER_TIMEOUT_MS` after the last answer, or after
+   * `ANSWER_TIMEOUT_MAX_MS` in all. Ends at once where too many wait.
    *
    * @returns those that have ended meanwhile
    */
@@ -22,12 +22,12 @@ export interface AnswerPatience<Ended = unknown> {
 }
 
 /** Banks that answer by program do so in less. */
-const PATIENCE_MS = 1_500;
+const ANSWER_TIMEOUT_MS = 1_500;
 /**
  * Longest wait with all extensions. A stop waits as long for work in hand, and a workflow task has
  * ten seconds.
  */
-const PATIENCE_MAX_MS = 5_000;
+const ANSWER_TIMEOUT_MAX_MS = 5_000;
 const ASK_EVERY_MS = 25;
 
 interface Waiter<Ended> {
@@ -44,11 +44,11 @@ interface Waiter<Ended> {
  *   them, and calls that wait for the same bank a quarter
  * @param endedOf the charges that have ended
  */
-export function createAnswerPatience<Ended extends { id: string }>(
+export function createAnswerTimeout<Ended extends { id: string }>(
   slots: number,
   endedOf: (ids: string[]) => Promise<Ended[]>,
   log: Pick<Logger, 'warn'>,
-): AnswerPatience<Ended> {
+): AnswerTimeout<Ended> {
   const waitersMax = slots / 2;
   const waitersMaxOfBank = slots / 4;
   const waiters = new Set<Waiter<Ended>>();
@@ -73,7 +73,7 @@ export function createAnswerPatience<Ended extends { id: string }>(
           for (const one of ended) {
             if (!waiter.open.delete(one.id)) continue;
             waiter.ended.push(one);
-            waiter.until = Math.min(now + PATIENCE_MS, waiter.startedAt + PATIENCE_MAX_MS);
+            waiter.until = Math.min(now + ANSWER_TIMEOUT_MS, waiter.startedAt + ANSWER_TIMEOUT_MAX_MS);
           }
           if (waiter.open.size === 0 || now >= waiter.until) leave(waiter);
         }
@@ -103,7 +103,7 @@ export function createAnswerPatience<Ended extends { id: string }>(
       await new Promise<void>((done) => {
         const startedAt = performance.now();
         const open = new Set(charges.map(({ id }) => id));
-        waiters.add({ bankIds, open, ended, startedAt, until: startedAt + PATIENCE_MS, done });
+        waiters.add({ bankIds, open, ended, startedAt, until: startedAt + ANSWER_TIMEOUT_MS, done });
         asking ??= ask();
       });
       return ended;

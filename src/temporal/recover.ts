@@ -1,6 +1,6 @@
 import { WorkflowNotFoundError, type Client } from '@temporalio/client';
 import type { Executor } from '../database/pool/connection';
-import { openWork, stillOpen, withoutRow, type Work, type WorkKind } from '../database/reconcile/open-work';
+import { openWork, stillOpen, withoutRow, type Work, type WorkKind } from '../database/recover/open-work';
 import { eachOf } from '../domain/each-of';
 import { TASK_QUEUES } from './task-queues';
 
@@ -104,8 +104,8 @@ export interface RowlessWorkflow {
 const OURS_THAT_RUN = `ExecutionStatus = 'Running' AND TaskQueue IN ('${TASK_QUEUES.join(`', '`)}')`;
 
 /**
- * Pages of our running workflows, with those that have no row. After Postgres was restored to an
- * earlier moment they read their row, fail, and retry for ever.
+ * Pages of our running workflows, each with the workflows that have no row. After Postgres was
+ * restored to an earlier moment they read their row, fail, and retry for ever.
  */
 export async function* pagesWithoutRow(
   db: Executor,

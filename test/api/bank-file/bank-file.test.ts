@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { DECODERS } from '../../../src/api/http/places';
+import { DECODERS } from '../../../src/api/http/slots';
 import { matchLines } from '../../../src/database/bank-file/match-lines';
 import { claimKey } from '../../../src/database/call/idempotency';
 import { resolveException } from '../../../src/database/resolution/resolve-exception';
@@ -193,7 +193,7 @@ test('each difference becomes an exception, and its file says line by line what 
   // The merchant sees what is about its charges, without the bank's ids.
   expect(await kinds(parties.merchant)).toEqual(['amount_differs open', 'missing_at_bank open']);
   expect(JSON.stringify(await exceptions(parties.merchant))).not.toContain('bankTransactionId');
-  expect(await served.told(parties.bankId, 'exception.opened')).toMatchObject([
+  expect(await served.announced(parties.bankId, 'exception.opened')).toMatchObject([
     { exceptionId: differs, sequence: 1 },
     { exceptionId: unknown, sequence: 1 },
     { exceptionId: lacking?.['exceptionId'], sequence: 1 },
@@ -568,7 +568,7 @@ test.each([
   expect(await exceptions(parties.merchant)).toEqual([]);
   expect((await respond(parties, one?.['exceptionId'], finding)).status).toBe(expected);
   if (expected === 409) return;
-  expect(await served.told(parties.bankId, 'exception.resolved')).toHaveLength(1);
+  expect(await served.announced(parties.bankId, 'exception.resolved')).toHaveLength(1);
   // The next file tells it again, with what took it back, and opens nothing.
   const later = await summaryOf(csv(debit('G1', 40), credit('G2', 40)));
   const takenBack = finding.resolution === 'reversed';
@@ -756,7 +756,7 @@ describe('a payment between customers, of which the payee’s bank was told', ()
       `,missing_at_bank,,,credit,,,,${payment.reference},2.5,NGN,${exceptionId},`,
     ]);
     for (const bankId of [parties.bankId, payer.bankId]) {
-      expect(await served.told(bankId, 'exception.opened')).toMatchObject([
+      expect(await served.announced(bankId, 'exception.opened')).toMatchObject([
         { exceptionId, reference: payment.reference, bankTransactionId: null },
       ]);
     }

@@ -5,14 +5,14 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { BankStatementActivities } from '../activities/bank-statement';
+import type { BankFileActivities } from '../activities/bank-file';
 import type { WebhookActivities } from '../activities/webhook';
 import { local } from './local';
-import { BANK_STATEMENT_TASK_QUEUE } from '../domain/workflow/messages';
+import { BANK_FILE_TASK_QUEUE } from '../domain/workflow/messages';
 import { SEARCH_ATTRIBUTE } from '../temporal/search-attribute-keys';
 
-const steps = proxyActivities<BankStatementActivities>({
-  taskQueue: BANK_STATEMENT_TASK_QUEUE,
+const steps = proxyActivities<BankFileActivities>({
+  taskQueue: BANK_FILE_TASK_QUEUE,
   // The lines of a day take some minutes, and on a busy machine half an hour. A dead worker is
   // noticed by its heartbeat, which comes with each page.
   startToCloseTimeout: '2h',
@@ -26,9 +26,8 @@ const { deliverFirstAttempts } = proxyLocalActivities<WebhookActivities>(
 );
 
 /**
- * A bank's file: matches its lines with what the bank is to book, ends the exceptions that they
- * explain, finds what none of the bank's files has, and opens exceptions of what differs, of which
- * both sides are told.
+ * A bank's file. Its lines are matched with expected bookings, and the exceptions that they explain
+ * end. Bookings that no file has, and differences, become exceptions, and both sides are told.
  *
  * @param statementId the statement and its pages are there before this starts
  */

@@ -1,12 +1,12 @@
 /** One item of a webhook or of the feed, as any oracle sees it, and what it asks of many. */
-export interface Told {
+export interface ReceivedItem {
   type: string;
   /** Only in the feed. */
   eventId?: string;
   item: Record<string, unknown>;
 }
 
-export const textOf = ({ type, item }: Told): string => `${type} ${JSON.stringify(item)}`;
+export const textOf = ({ type, item }: ReceivedItem): string => `${type} ${JSON.stringify(item)}`;
 
 export function grouped<Thing, Key>(
   things: Iterable<Thing>,
@@ -33,7 +33,7 @@ export function without(some: readonly string[], others: readonly string[]): str
 }
 
 /** The thing that it is about and that its number counts; undefined where it is about none. */
-export function subjectOf({ type, item }: Told): string | undefined {
+export function subjectOf({ type, item }: ReceivedItem): string | undefined {
   const field = type.startsWith('recurring.')
     ? 'scheduleId'
     : type.startsWith('refund.')
@@ -48,7 +48,7 @@ export function subjectOf({ type, item }: Told): string | undefined {
 }
 
 /** By the thing that they are of, numbers in order that are others than 1, 2, 3, … */
-export function misnumbered(told: Iterable<Told>): [subject: string, numbers: number[]][] {
+export function misnumbered(told: Iterable<ReceivedItem>): [subject: string, numbers: number[]][] {
   return [...grouped(told, subjectOf)].flatMap(([subject, own]): [string, number[]][] => {
     const numbers = own.map(({ item }) => Number(item['sequence'])).toSorted((a, b) => a - b);
     return subject === undefined || numbers.every((n, i) => n === i + 1) ? [] : [[subject, numbers]];

@@ -1,4 +1,4 @@
-import { grouped, misnumbered, textOf, without, type Told } from '../../storm/told';
+import { grouped, misnumbered, textOf, without, type ReceivedItem } from '../../storm/items';
 import { SETTLEMENT_WINDOW_MS } from '../plan';
 import { inNaira, iso, koboOf, LATE_MS, nameOf, type Both } from './both';
 
@@ -6,7 +6,7 @@ import { inNaira, iso, koboOf, LATE_MS, nameOf, type Both } from './both';
 export const APPROVAL_WINDOW_MS = 15 * 60_000;
 
 /** Each thing was told once, in full, and numbered without a gap. */
-export function compareTold(both: Both): void {
+export function compareReceived(both: Both): void {
   compareQuestions(both);
   compareResponses(both);
   compareNotices(both);
@@ -14,16 +14,16 @@ export function compareTold(both: Both): void {
 }
 
 function about(
-  told: readonly Told[],
+  told: readonly ReceivedItem[],
   type: string,
   id: 'billingRequestId' | 'scheduleId',
-): Map<string, Told['item'][]> {
+): Map<string, ReceivedItem['item'][]> {
   const items = told.filter((one) => one.type === type).map(({ item }) => item);
   return grouped(items, (item) => String(item[id]));
 }
 
 function compareQuestions({ desks, charges, differ }: Both): void {
-  const asked = desks.map(({ heard }) => about(heard, 'billing.request', 'billingRequestId'));
+  const asked = desks.map(({ received }) => about(received, 'billing.request', 'billingRequestId'));
   for (const [id, charge] of charges) {
     const questions = asked[charge.bank]?.get(id) ?? [];
     const should = charge.asked ? 1 : 0;
@@ -50,7 +50,7 @@ function compareQuestions({ desks, charges, differ }: Both): void {
 }
 
 function compareResponses({ plan, seen, charges, differ }: Both): void {
-  const responses = about(seen.heard, 'billing.response', 'billingRequestId');
+  const responses = about(seen.received, 'billing.response', 'billingRequestId');
   for (const [id, charge] of charges) {
     const told = responses.get(id) ?? [];
     responses.delete(id);
@@ -78,8 +78,8 @@ function compareResponses({ plan, seen, charges, differ }: Both): void {
 }
 
 function compareNotices({ plan, predicted, merchant, seen, desks, differ }: Both): void {
-  const [toMerchant, ...toBanks] = [seen, ...desks].map(({ heard }) =>
-    about(heard, 'recurring.upcoming', 'scheduleId'),
+  const [toMerchant, ...toBanks] = [seen, ...desks].map(({ received }) =>
+    about(received, 'recurring.upcoming', 'scheduleId'),
   );
   for (const schedule of predicted.schedules) {
     const id = seen.schedules.get(schedule.terms.n)?.scheduleId;
@@ -100,12 +100,12 @@ function compareNotices({ plan, predicted, merchant, seen, desks, differ }: Both
   }
 }
 
-/** The feed has what was heard, and each thing counts 1, 2, 3, … */
+/** The feed has what was received, and each thing counts 1, 2, 3, … */
 function compareFeed({ plan, seen, differ }: Both): void {
-  const [heard, feed] = [seen.heard.map(textOf), seen.feed.map(textOf)];
-  for (const text of without(feed, heard)) differ(plan.endAt, `the merchant never heard: ${text}`);
-  for (const text of without(heard, feed))
-    differ(plan.endAt, `what the merchant heard is not in the feed: ${text}`);
+  const [received, feed] = [seen.received.map(textOf), seen.feed.map(textOf)];
+  for (const text of without(feed, received)) differ(plan.endAt, `the merchant never received: ${text}`);
+  for (const text of without(received, feed))
+    differ(plan.endAt, `what the merchant received is not in the feed: ${text}`);
   for (const [name, numbers] of misnumbered(seen.feed))
     differ(plan.endAt, `what the merchant is told of ${name} is numbered ${numbers.join(', ')}`);
 }

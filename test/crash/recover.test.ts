@@ -3,11 +3,11 @@ import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
 import { newId } from '../../src/database/identifier/new-id';
 import { runOf, workflowIds as idOf } from '../../src/domain/workflow/workflow-id';
-import { triggerReconcile } from '../../src/temporal/schedules';
+import { triggerRecover } from '../../src/temporal/schedules';
 import { RECURRING_TASK_QUEUE, TASK_QUEUE } from '../../src/domain/workflow/messages';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { runAssent } from '../support/cli';
-import { asOwner, createTestDatabase } from '../support/database';
+import { asSchemaLogin, createTestDatabase } from '../support/database';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { metricsOnFreePorts, valueOf, type Metrics } from '../support/metrics';
 
@@ -64,10 +64,10 @@ async function terminate(workflowId: string): Promise<WorkflowHandle> {
 }
 
 /** Runs `reconcile` as often as it takes, for the sake of time: by itself it runs once a minute. */
-async function reconciled(holds: () => Promise<boolean>): Promise<void> {
+async function recovered(holds: () => Promise<boolean>): Promise<void> {
   await eventually(async () => {
     if (await holds()) return true;
-    await triggerReconcile(client);
+    await triggerRecover(client);
     return false;
   });
 }
@@ -77,7 +77,7 @@ const isRunning = async (handle: WorkflowHandle) =>
 
 const isDeclined = async (id: string) => (await merchant.retrieve(id))['status'] === 'declined';
 
-interface Told {
+interface Output {
   code: number;
   told: {
     ready: boolean;
@@ -89,11 +89,11 @@ interface Told {
 }
 
 /** `npx assent` beside the engine, or on another database than its own. */
-async function assent(args: string[], url = engine.database.url): Promise<Told> {
+async function assent(args: string[], url = engine.database.url): Promise<Output> {
   const environment = { ...engine.environment, DATABASE_URL: url };
   const { code, out, err } = await runAssent([...args, '--json'], environment);
   if (out === '') throw new Error(err);
-  return { code: Number(code), told: JSON.parse(out) as Told['told'] };
+  return { code: Number(code), told: JSON.parse(out) as Output['told'] };
 }
 
 /** A schedule that is not due before tomorrow. */
@@ -116,8 +116,8 @@ async function makeSchedule(paymentID: string): Promise<string> {
 const temporalSchedule = () => client.schedule.getHandle('reconcile');
 const lastRanLongAgo = () =>
   engine.database.db.rows`
-  UPDATE temporal_state SET reconciled_at = clock_timestamp() - interval '10 minutes'`;
-const reconcileAgeS = async () => valueOf(await metrics.api(), 'assent_reconcile_age_seconds') ?? Infinity;
+  UPDATE temporal_state SET recovered_at = clock_timestamp() - interval '10 minutes'`;
+const recoverAgeS = async () => valueOf(await metrics.api(), 'assent_reconcile_age_seconds') ?? Infinity;
 
 const silent = (ageS: string) =>
   expect.stringMatching(new RegExp(`^has not run for ${ageS} s: .*"assent doctor"`)) as string;
@@ -143,14 +143,14 @@ test('reconcile and chain that were paused by hand stay paused, and status, metr
     ],
   });
   expect((await fetch(`${engine.apiUrl}/readyz`)).status).toBe(200);
-  expect(await reconcileAgeS()).toBeGreaterThan(500);
+  expect(await recoverAgeS()).toBeGreaterThan(500);
   expect(valueOf(await metrics.api(), 'assent_chain_age_seconds')).toBeGreaterThan(3_500);
   await eventually(async () => (await engine.log()).includes('reconcile has not run for'));
   for (const schedule of [temporalSchedule(), chain]) {
     expect(await schedule.describe()).toMatchObject({ state: { paused: true } });
     await schedule.unpause();
   }
-  await reconciled(async () => (await reconcileAgeS()) < 500);
+  await recovered(async () => (await recoverAgeS()) < 500);
   await eventually(async () => {
     await chain.trigger();
     return (valueOf(await metrics.api(), 'assent_chain_age_seconds') ?? Infinity) < 500;
@@ -181,11 +181,11 @@ test('a charge and an intent whose workflows were terminated end after their win
   );
   expect(await merchant.retrieve(charge)).toMatchObject({ status: 'pending' });
 
-  await reconciled(async () => (await isDeclined(charge)) && (await isDeclined(intent)));
+  await recovered(async () => (await isDeclined(charge)) && (await isDeclined(intent)));
   expect(await merchant.hears('billing.response', charge)).toMatchObject({ declineReason: 'expired' });
   await bank.hears('billing.closed', charge);
   expect(await merchant.hears('billing.intent.response', intent)).toMatchObject({ status: 'declined' });
-  for (const handle of waiting) await reconciled(() => isRunning(handle));
+  for (const handle of waiting) await recovered(() => isRunning(handle));
   // The charge's hold is free: the next one of the whole limit is taken.
   expect(await merchant.charge({ paymentIDs: [paymentID] }, 90)).toMatchObject({ statusCode: 201 });
   const counted = 'assent_reconciled_total{kind="charges",outcome="restarted"}';
@@ -256,7 +256,7 @@ test('what is overdue while no worker runs shows in the metrics of the API, and 
   }
   expect(valueOf(told, 'assent_overdue{kind="refunds"}')).toEqual(expect.any(Number));
   await engine.worker.start();
-  await reconciled(async () => (await isDeclined(charge)) && (await isDeclined(intent)));
+  await recovered(async () => (await isDeclined(charge)) && (await isDeclined(intent)));
   const end = await merchant.hears('billing.response', charge);
   expect(end).toMatchObject({ declineReason: expect.stringMatching(/^(expired|not_delivered)$/) as string });
   // Its task would have been tried for ever.
@@ -277,7 +277,7 @@ test('reconcile whose Schedule was deleted by hand has it created again', async 
         () => false,
       );
   });
-  await reconciled(async () => (await reconcileAgeS()) < 500);
+  await recovered(async () => (await recoverAgeS()) < 500);
   expect(await temporalSchedule().describe()).toMatchObject({ state: { paused: false } });
 });
 
@@ -286,7 +286,7 @@ function startRowless(workflowId: string, workflowType: string, taskQueue = RECU
   return client.workflow.start(workflowType, { workflowId, taskQueue, args: runOf(workflowId).args });
 }
 
-const rowlessOf = ({ told }: Told) =>
+const rowlessOf = ({ told }: Output) =>
   told.found.filter(({ wrong }) => wrong === 'without a row').map(({ workflowId }) => workflowId);
 
 /** Temporal lists what runs a moment after it was started. */
@@ -350,7 +350,7 @@ test('workflows whose row is gone, as after a restore, are named, and ended wher
   const copy = await createTestDatabase();
   const [original] = await engine.database.db.rows`SELECT installation, namespace_id FROM temporal_state`;
   const { installation: id, namespaceId } = original as Record<string, string>;
-  await asOwner(
+  await asSchemaLogin(
     copy.url,
     `UPDATE temporal_state SET installation = '${id}', namespace_id = '${namespaceId}'`,
   );

@@ -10,7 +10,7 @@ import { counted } from '../../domain/words/counted';
 import { formatAmount } from '../../domain/money';
 import { BANK } from '../http/callers';
 import type { ApiDeps } from '../http/deps';
-import { Places } from '../http/places';
+import { Slots } from '../http/slots';
 import {
   linesLimit,
   stageBankFile,
@@ -19,7 +19,7 @@ import {
 } from '../../files/bank-file/intake';
 import type { Call, PathCall } from '../http/call';
 import { section, type Arriving, type LongBody, type Received } from '../http/route';
-import * as schema from './bank-statement-schema';
+import * as schema from './bank-file-schema';
 
 /** A bank's statements: what it says that it booked, compared with what the network has. */
 
@@ -33,7 +33,7 @@ const PACE = { graceMs: 30_000, leastBytesPerS: 256 * 1024 };
 const UPLOADS = { what: 'statements', all: 8, ofCaller: 2, retryAfterS: 10 };
 
 function bankFileBody(): LongBody<ArrivedBankFile, CoveredDays> {
-  const uploads = new Places(UPLOADS);
+  const uploads = new Slots(UPLOADS);
 
   async function receive({
     type,
@@ -112,7 +112,7 @@ const route = section('Reconciliation');
 const STATEMENT = '/v1/bank/statements/:statementId';
 const refusals = { not_found: 'You have no such statement' };
 
-export const bankStatementRoutes = () => [
+export const bankFileRoutes = () => [
   route('post', '/v1/bank/statements', {
     id: 'sendBankStatement',
     summary: 'Send what you have booked',

@@ -2,7 +2,7 @@ import { deleteCounted } from '../../../src/database/bank-file/open-differences'
 import { addDays, calendarDay } from '../../../src/domain/calendar';
 import { tokenOf, type Answered } from '../../support/api';
 import { workOnFile } from '../../support/bank-file';
-import { asOwner } from '../../support/database';
+import { asSchemaLogin } from '../../support/database';
 import {
   approve,
   bill,
@@ -72,7 +72,7 @@ const total = async (query = '') => (await parties.bank.read(`${EXCEPTIONS}?limi
 /** A week has passed for the bank, and its file says so. */
 async function throughNextWeek(): Promise<string> {
   const { bankId } = parties;
-  await asOwner(
+  await asSchemaLogin(
     served.database.url,
     `UPDATE entities SET clock_offset = interval '7 days' WHERE id = '${bankId}'`,
   );
@@ -116,11 +116,11 @@ test('a thousand differences of a file become exceptions, those that hold money 
   for (const reference of references) expect((await initiateRefund(parties, reference)).status).toBe(409);
   // Some kilobytes for each exception; thirty bytes for each line that is counted.
   expect((await sizeOfDatabase()) - before).toBeLessThan(4_000_000);
-  expect(await count('SELECT count(*)::int FROM bank_statement_told')).toBe(0);
+  expect(await count('SELECT count(*)::int FROM bank_statement_reported')).toBe(0);
 });
 
 const openBefore = (length: number, bankId = parties.bankId, payeeBankId?: string) =>
-  asOwner(
+  asSchemaLogin(
     served.database.url,
     `SET session_replication_role = replica;
      INSERT INTO reconciliation_exceptions (id, kind, bank_id, amount, currency, bank_transaction_id, direction,
@@ -197,7 +197,7 @@ test('what is counted alone goes after five weeks, and exceptions stay', async (
     ['34 days 23 hours', 3],
     ['35 days 1 minute', 1],
   ] as const) {
-    await asOwner(
+    await asSchemaLogin(
       served.database.url,
       `UPDATE bank_statement_differences SET counted_at = now() - interval '${age}' WHERE statement_id = '${id}'`,
     );
@@ -208,7 +208,7 @@ test('what is counted alone goes after five weeks, and exceptions stay', async (
 
 const DAY_BYTES = 16 * 1024 ** 2;
 const tookToday = (bytes: number) =>
-  asOwner(
+  asSchemaLogin(
     served.database.url,
     `UPDATE bank_statements SET kept_bytes = ${bytes} WHERE bank_id = '${parties.bankId}'`,
   );
@@ -250,7 +250,7 @@ describe('the bytes of differences that are kept of a day', () => {
     expect(bytes).toBeLessThan(1_000);
     await tookToday(DAY_BYTES);
     expect((await match(csv(line('S2')))).summary).toMatchObject({ unknownHere: 1, notKept: 1 });
-    await asOwner(
+    await asSchemaLogin(
       served.database.url,
       `UPDATE bank_statements SET recorded_at = recorded_at - interval '1 day' WHERE bank_id = '${parties.bankId}'`,
     );
@@ -333,7 +333,7 @@ describe('the lines of a day', () => {
     expect((await upload(big('K'))).status).toBe(202);
     expect((await upload(big('L'))).status).toBe(429);
     expect((await upload(big('L'), '', {}, (await served.parties()).bank)).status).toBe(202);
-    await asOwner(
+    await asSchemaLogin(
       served.database.url,
       `UPDATE bank_statements SET recorded_at = recorded_at - interval '1 day' WHERE bank_id = '${parties.bankId}'`,
     );

@@ -1,27 +1,27 @@
 import { PassThrough } from 'node:stream';
 import type { Caller } from '../../../src/api/http/caller';
-import { AnonymousBodies, createCallerLimiter, DECODERS, Places } from '../../../src/api/http/places';
+import { AnonymousBodies, createCallerLimiter, DECODERS, Slots } from '../../../src/api/http/slots';
 
 const PROVIDER: Caller = { entityId: 'prv_1', role: 'provider' };
 const provided = (n: number): Caller => ({ entityId: `mch_${n}`, role: 'merchant', providerId: 'prv_1' });
 const own = (entityId: string): Caller => ({ entityId, role: 'merchant' });
 
-test('one merchant with all its places keeps its provider and its siblings in, until the share is full', () => {
-  const places = new Places({ what: 'files', all: 40, ofCaller: 4, retryAfterS: 1 });
-  for (let n = 0; n < 4; n++) places.enter(provided(1));
-  expect(() => places.enter(provided(1))).toThrow('too many files');
+test('one merchant with all its slots keeps its provider and its siblings in, until the share is full', () => {
+  const slots = new Slots({ what: 'files', all: 40, ofCaller: 4, retryAfterS: 1 });
+  for (let n = 0; n < 4; n++) slots.enter(provided(1));
+  expect(() => slots.enter(provided(1))).toThrow('too many files');
   for (const caller of [PROVIDER, PROVIDER, PROVIDER, PROVIDER, provided(2), provided(3)])
-    places.enter(caller);
-  expect(() => places.enter(provided(4))).toThrow('too many files');
-  expect(() => places.enter(own('mch_own'))).not.toThrow();
+    slots.enter(caller);
+  expect(() => slots.enter(provided(4))).toThrow('too many files');
+  expect(() => slots.enter(own('mch_own'))).not.toThrow();
 });
 
 test('decoders are few in a process, and a provider with all its merchants has a quarter of them', () => {
-  const places = new Places(DECODERS);
+  const slots = new Slots(DECODERS);
   const take = (caller: (n: number) => Caller) => {
     let taken = 0;
     try {
-      for (; taken < 1_000; taken++) places.enter(caller(taken));
+      for (; taken < 1_000; taken++) slots.enter(caller(taken));
     } catch (error) {
       return { taken, error };
     }
@@ -80,15 +80,15 @@ class Desk {
   }
 }
 
-/** A process with so many connections that each owner has this many places. */
-const withPlaces = (places: number) => createCallerLimiter(4 * places);
+/** A process with so many connections that each owner has this many slots. */
+const withSlots = (slots: number) => createCallerLimiter(4 * slots);
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('the requests in hand', () => {
   afterEach(() => jest.useRealTimers());
 
   test('are a few of a caller with a hundred, and another’s does not wait for them', async () => {
-    const limiter = withPlaces(2);
+    const limiter = withSlots(2);
     const [large, small] = [new Desk(), new Desk()];
     const all = Array.from({ length: 100 }, () => limiter.take(own('large'), large.work));
     void limiter.take(own('small'), small.work);
@@ -118,7 +118,7 @@ describe('the requests in hand', () => {
   });
 
   test('of a provider and all its merchants together are those of one merchant of its own', async () => {
-    const limiter = withPlaces(2);
+    const limiter = withSlots(2);
     const [theirs, independent] = [new Desk(), new Desk()];
     const all = Array.from({ length: 8 }, (_, n) => limiter.take(provided(n), theirs.work));
     all.push(limiter.take(PROVIDER, theirs.work));
@@ -131,7 +131,7 @@ describe('the requests in hand', () => {
   });
 
   test('are served in the order in which they came, and merchants of one provider take turns', async () => {
-    const limiter = withPlaces(1);
+    const limiter = withSlots(1);
     const served: string[] = [];
     const send = (n: number, name: string) =>
       limiter.take(provided(n), async () => {
@@ -146,15 +146,15 @@ describe('the requests in hand', () => {
     expect(ofGreedy).toEqual(Array.from({ length: 100 }, (_, n) => `greedy ${n}`));
   });
 
-  test('give their place back where they fail', async () => {
-    const limiter = withPlaces(1);
+  test('give their slot back where they fail', async () => {
+    const limiter = withSlots(1);
     await expect(limiter.take(own('one'), () => Promise.reject(new Error('no')))).rejects.toThrow('no');
     expect(await limiter.take(own('one'), () => Promise.resolve('yes'))).toBe('yes');
   });
 
-  test('that wait too long are told to come again, and get no place later', async () => {
+  test('that wait too long are told to come again, and get no slot later', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick'] });
-    const limiter = withPlaces(1);
+    const limiter = withSlots(1);
     const desk = new Desk();
     const first = limiter.take(own('one'), desk.work);
     const second = limiter.take(own('one'), desk.work).catch((error: unknown) => error);

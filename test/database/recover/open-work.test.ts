@@ -6,10 +6,10 @@ import {
   restartWork,
   stillOpen,
   type Work,
-} from '../../../src/database/reconcile/open-work';
+} from '../../../src/database/recover/open-work';
 import { jump, readClock } from '../../../src/database/sandbox-clock/advance-sandbox-clock';
 import { workflowIds } from '../../../src/domain/workflow/workflow-id';
-import { asOwner, databaseOfFile } from '../../support/database';
+import { asSchemaLogin, databaseOfFile } from '../../support/database';
 import { billIsAmongTheNext, takeMessages } from '../../support/outbox';
 import { makeSchedule, standingApproval, type Standing } from '../../support/standing';
 import { raw } from '../../../src/database/pool/statement';
@@ -25,7 +25,7 @@ let scheduleId: string;
 beforeEach(async () => {
   await db.rows`UPDATE schedules SET acts_at = 'infinity' WHERE acts_at IS NOT NULL`;
   await db.rows`DELETE FROM outbox`;
-  await asOwner(database.url, `DELETE FROM webhook_deliveries WHERE id ~ '^dlv_.$'`);
+  await asSchemaLogin(database.url, `DELETE FROM webhook_deliveries WHERE id ~ '^dlv_.$'`);
   await db.rows`
     UPDATE entities SET clock_offset = '0', clock_target = NULL, clock_moved_at = NULL`;
   standing = await standingApproval(db);
@@ -97,7 +97,7 @@ describe('what is overdue', () => {
 /** A webhook of ten minutes ago; returns its workflow. */
 async function unattempted(id: string): Promise<string> {
   const workflowId = workflowIds.webhookDelivery(id);
-  await asOwner(
+  await asSchemaLogin(
     database.url,
     `SET session_replication_role = replica;
      INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, commit_id, created_at)
@@ -186,7 +186,7 @@ describe('starting again', () => {
     );
     expect(await mine()).toEqual([]);
     await db.rows`DELETE FROM outbox`;
-    await asOwner(
+    await asSchemaLogin(
       database.url,
       `UPDATE schedules SET status = 'cancelled', next_due_at = NULL, acts_at = NULL WHERE id = '${scheduleId}'`,
     );

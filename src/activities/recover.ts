@@ -9,26 +9,26 @@ import {
   WORK_KINDS,
   type Work,
   type WorkKind,
-} from '../database/reconcile/open-work';
+} from '../database/recover/open-work';
 import { endRestart, moveCursors, readTemporalState } from '../database/engine/temporal-state';
 import { groupBy } from '../domain/group';
-import { endStuck, missingWork } from '../temporal/reconcile';
+import { endStuck, missingWork } from '../temporal/recover';
 
 /**
  * Finds rows whose workflow is gone, and has it started again through the outbox. A running
  * workflow only gets a signal, so a repetition is harmless.
  */
-export interface ReconcileActivities {
+export interface RecoverActivities {
   /** Rows that are past their moment and still open. */
-  restartOverdue(): Promise<Reconciled>;
+  restartOverdue(): Promise<Recovered>;
   /**
    * Starts rows that are not due yet and have no workflow: some of each kind at each run, all in
    * turn. After a loss of Temporal's data, all of them at once.
    */
-  restartMissing(): Promise<Reconciled>;
+  restartMissing(): Promise<Recovered>;
 }
 
-export interface Reconciled {
+export interface Recovered {
   checked: number;
   /** Rows found, by kind. */
   found: Partial<Record<WorkKind, number>>;
@@ -36,8 +36,8 @@ export interface Reconciled {
   restarted: number;
 }
 
-/** Counts the rows of a kind that were found, and that were started again. */
-export type CountReconciled = (kind: WorkKind, found: number, restarted: number) => void;
+/** Counts the rows of a kind that were found, and the rows that were started again. */
+export type CountRecovered = (kind: WorkKind, found: number, restarted: number) => void;
 
 /**
  * Overdue rows of a kind that a run starts again. More are overdue after an outage, and their
@@ -48,19 +48,19 @@ const OUTBOX_POLL_MS = 200;
 /** Ids of one kind in a line of the log. */
 const LOGGED_MAX = 20;
 
-interface Reconciling {
+interface Recovering {
   db: Database;
   client: Client;
   /** How long a row may be overdue, or without its workflow. */
   afterS: number;
   log: Pick<Logger, 'info' | 'warn'>;
-  count: CountReconciled;
+  count: CountRecovered;
 }
 
-export function createReconcileActivities(reconciling: Reconciling): ReconcileActivities {
+export function createRecoverActivities(reconciling: Recovering): RecoverActivities {
   const { db, client, afterS, log, count } = reconciling;
 
-  async function restart(total: Reconciled, work: Work[], why: string, isAll = false): Promise<void> {
+  async function restart(total: Recovered, work: Work[], why: string, isAll = false): Promise<void> {
     for (const [kind, ofKind] of groupBy(work, (one) => one.kind)) {
       const restarted = await restartWork(db, ofKind, isAll ? 'later' : 'call');
       const workflowIds = ofKind.slice(0, LOGGED_MAX).map(({ workflowId }) => workflowId);
@@ -72,7 +72,7 @@ export function createReconcileActivities(reconciling: Reconciling): ReconcileAc
   }
 
   /** All open rows have their workflows back once no start waits in the outbox. */
-  async function endRestartOf(since: Date, { checked, restarted }: Reconciled): Promise<void> {
+  async function endRestartOf(since: Date, { checked, restarted }: Recovered): Promise<void> {
     const activity = Context.current();
     while ((await restartsWaiting(db)) > 0) {
       activity.heartbeat();
@@ -85,7 +85,7 @@ export function createReconcileActivities(reconciling: Reconciling): ReconcileAc
   return {
     async restartOverdue() {
       const activity = Context.current();
-      const total: Reconciled = { checked: 0, found: {}, restarted: 0 };
+      const total: Recovered = { checked: 0, found: {}, restarted: 0 };
       const overdue = await overdueWork(db, afterS, OVERDUE_MAX);
       activity.heartbeat();
       // A stuck workflow would get the signal in vain.
@@ -98,7 +98,7 @@ export function createReconcileActivities(reconciling: Reconciling): ReconcileAc
 
     async restartMissing() {
       const { cursors, restartingSince: lostAt } = await readTemporalState(db);
-      const total: Reconciled = { checked: 0, found: {}, restarted: 0 };
+      const total: Recovered = { checked: 0, found: {}, restarted: 0 };
       for (const kind of WORK_KINDS) {
         const looking = lostAt ? { after: '', afterS: 0 } : { after: cursors[kind] ?? '', afterS };
         for await (const { checked, missing, next } of missingWork(db, client, kind, looking)) {

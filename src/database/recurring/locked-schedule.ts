@@ -16,17 +16,17 @@ import { DELAY_MAX_MS, placeOf } from './spread-crowd';
 export type ScheduleEvent = { type: string; cause: Cause; details?: Record<string, unknown> };
 
 /**
- * A schedule's turn: a transaction in which its workflow takes one step.
+ * A locked schedule: a transaction in which its workflow takes one step.
  *
  * The agreement and the schedule stay locked, and the schedule is in line with its agreement. Turns
- * that come at once run one after the other, and each sees the work of the one before. A turn that
- * comes too late, or twice, finds nothing due, and reports the schedule's state.
+ * that come at once run one after the other, and each sees the work of the one before. A
+ * transaction that comes too late, or twice, finds nothing due, and reports the schedule's state.
  */
-export interface Turn extends BillingsSeen {
+export interface LockedSchedule extends BillingsSeen {
   readonly trx: Transaction;
   readonly rules: BillingRules & RecurringRules;
   readonly agreement: Agreement;
-  /** The schedule after the steps so far; the end of the turn writes it. */
+  /** The schedule after the steps so far; the end of the transaction writes it. */
   readonly schedule: ScheduleRow;
   facts: Facts;
   readonly steps: ScheduleStep[];
@@ -36,12 +36,12 @@ export interface Turn extends BillingsSeen {
   awake: boolean;
 }
 
-/** The schedule after a turn. */
-export interface TurnTaken {
+/** The schedule after a transaction. */
+export interface ScheduleResult {
   schedule: ScheduleRow;
   open: BillingInHand | undefined;
   facts: Facts;
-  /** Events of this turn. */
+  /** Events of this transaction. */
   events: ScheduleEvent[];
   /** Earlier events that the workflow's history lacks. */
   unreported: ScheduleEvent[];
@@ -56,18 +56,18 @@ export interface TurnTaken {
  * @param reportedUntil sequence of the last event that the workflow's history has
  * @throws Error where there is no such schedule
  */
-export async function takeTurn(
+export async function withLockedSchedule(
   db: Database,
   rules: BillingRules & RecurringRules,
   { scheduleId, reportedUntil }: { scheduleId: string; reportedUntil: number },
-  act: (turn: Turn) => Promise<void> | void,
-): Promise<TurnTaken> {
+  act: (locked: LockedSchedule) => Promise<void> | void,
+): Promise<ScheduleResult> {
   return db.transaction(async (trx) => {
     const { schedule: before, agreement } = await lockAlignedSchedule(trx, scheduleId);
     const unreported = await unreportedEvents(trx, before, reportedUntil);
     const schedule = { ...before };
     const seen = await readBillingsSeen(trx, schedule, rules);
-    const turn: Turn = {
+    const locked: LockedSchedule = {
       trx,
       rules,
       agreement,
@@ -78,8 +78,8 @@ export async function takeTurn(
       cause: 'network',
       awake: false,
     };
-    await act(turn);
-    return { ...(await endTurn(turn, before)), unreported };
+    await act(locked);
+    return { ...(await endLocked(locked, before)), unreported };
   });
 }
 
@@ -103,34 +103,37 @@ async function unreportedEvents(
 }
 
 /** Reads the schedule's billings, and the time, again. */
-export async function lookAgain(turn: Turn): Promise<void> {
-  Object.assign(turn, await readBillingsSeen(turn.trx, turn.schedule, turn.rules));
-  deriveFacts(turn);
+export async function lookAgain(locked: LockedSchedule): Promise<void> {
+  Object.assign(locked, await readBillingsSeen(locked.trx, locked.schedule, locked.rules));
+  deriveFacts(locked);
 }
 
-/** Finds the facts again after a step whose outcome the turn knows without reading. */
-export function deriveFacts(turn: Turn): void {
-  turn.facts = factsOf(turn.schedule, turn, turn.schedule.now, turn.rules);
+/** Finds the facts again after a step whose outcome the transaction knows without reading. */
+export function deriveFacts(locked: LockedSchedule): void {
+  locked.facts = factsOf(locked.schedule, locked, locked.schedule.now, locked.rules);
 }
 
 /** Writes the schedule's new state, and announces it. */
-async function endTurn(turn: Turn, before: ScheduleRow): Promise<Omit<TurnTaken, 'unreported'>> {
-  const { trx, rules, open, cause, steps } = turn;
+async function endLocked(
+  locked: LockedSchedule,
+  before: ScheduleRow,
+): Promise<Omit<ScheduleResult, 'unreported'>> {
+  const { trx, rules, open, cause, steps } = locked;
   const status = statusOf({
-    ended: hasEnded(turn.schedule.status) ? turn.schedule.status : null,
-    suspended: turn.schedule.status === 'suspended',
-    paused: turn.schedule.paused,
+    ended: hasEnded(locked.schedule.status) ? locked.schedule.status : null,
+    suspended: locked.schedule.status === 'suspended',
+    paused: locked.schedule.paused,
     overdue: open !== undefined && (open.status === 'retrying' || open.attempts > 1),
   });
-  const nextDueAt = nextBilling({ ...turn.schedule, status }, open !== undefined, rules)?.dueAt ?? null;
-  const facts = { ...turn.facts, status };
+  const nextDueAt = nextBilling({ ...locked.schedule, status }, open !== undefined, rules)?.dueAt ?? null;
+  const facts = { ...locked.facts, status };
   const step = nextStep(facts);
-  const waiting = step.do === 'wait' && !turn.awake;
+  const waiting = step.do === 'wait' && !locked.awake;
   const actsAt = step.do === 'nothing' ? null : new Date(step.do === 'wait' ? step.until : facts.now);
-  const moved = { ...turn.schedule, status, nextDueAt, actsAt, waiting };
+  const moved = { ...locked.schedule, status, nextDueAt, actsAt, waiting };
   const delayMs = await placeOf(trx, before, moved, rules);
   const { after: schedule, transitions } = await writeSchedule(trx, {
-    // Its own workflow takes the turn, and needs no signal.
+    // Its own workflow has called, and needs no signal.
     before: { ...before, waiting: false },
     after: { ...moved, delayMs },
     cause,

@@ -1,18 +1,18 @@
 import type { Logger } from 'pino';
-import { completeStatement, openDifferences } from '../database/bank-file/open-differences';
+import { completeBankFile, openDifferences } from '../database/bank-file/open-differences';
 import { endExceptionsOfFile, matchLines, type Matching } from '../database/bank-file/match-lines';
 import { findMissing } from '../database/bank-file/find-missing';
 import { readBankFile, type BankFileStatus } from '../database/bank-file/receive-bank-file';
 import type { Database } from '../database/pool/connection';
 import { counted } from '../domain/words/counted';
 import { workflowIds } from '../domain/workflow/workflow-id';
-import { beat } from './beat';
+import { heartbeat } from './heartbeat';
 
 /**
  * Matches a bank's file, in steps. The database keeps each step's progress: a page counts once, and
  * a retried step goes on.
  */
-export interface BankStatementActivities {
+export interface BankFileActivities {
   matchLines(statementId: string): Promise<void>;
   endExplained(statementId: string): Promise<void>;
   findMissingAtBank(statementId: string): Promise<void>;
@@ -22,17 +22,17 @@ export interface BankStatementActivities {
 }
 
 /** @param bookingDays business days that banks have to book what settled */
-export function createBankStatementActivities(
+export function createBankFileActivities(
   db: Database,
   bookingDays: number,
   log: Pick<Logger, 'info'>,
-): BankStatementActivities {
+): BankFileActivities {
   const matchingOf = (statementId: string): Matching => ({
     db,
     keyring: db.keyring,
     bookingDays,
     workflowId: workflowIds.bankStatement(statementId),
-    beat,
+    heartbeat,
   });
 
   return {
@@ -41,7 +41,7 @@ export function createBankStatementActivities(
     findMissingAtBank: (statementId) => findMissing(matchingOf(statementId), statementId),
     openExceptions: (statementId) => openDifferences(matchingOf(statementId), statementId),
     async completeStatement(statementId) {
-      await completeStatement(matchingOf(statementId), statementId);
+      await completeBankFile(matchingOf(statementId), statementId);
       const { status, summary } = await readBankFile(db, statementId);
       const { lines, matched, duplicates, unknownHere, missingAtBank, amountDiffers, malformed } = summary;
       log.info({ statementId, status, lines }, 'a bank statement has ended');

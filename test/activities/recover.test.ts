@@ -2,15 +2,15 @@ import { raw } from '../../src/database/pool/statement';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { WorkflowNotFoundError, type Client } from '@temporalio/client';
 import type { Logger } from 'pino';
-import { createReconcileActivities, type Reconciled } from '../../src/activities/reconcile';
+import { createRecoverActivities, type Recovered } from '../../src/activities/recover';
 import { beginAdvance } from '../../src/database/sandbox-clock/advance-sandbox-clock';
-import { restartsWaiting } from '../../src/database/reconcile/open-work';
+import { restartsWaiting } from '../../src/database/recover/open-work';
 import { enqueueBulkSignals } from '../../src/database/outbox';
 import { adoptNamespace, readTemporalState } from '../../src/database/engine/temporal-state';
 import { restartProblems } from '../../src/temporal/readiness';
 import { formatInstant } from '../../src/domain/calendar';
 import { workflowIds } from '../../src/domain/workflow/workflow-id';
-import { asOwner, databaseOfFile } from '../support/database';
+import { asSchemaLogin, databaseOfFile } from '../support/database';
 import { makeSchedule, standingApproval, type Standing } from '../support/standing';
 
 const database = databaseOfFile();
@@ -45,13 +45,13 @@ const log = {
   warn: () => undefined,
 } as unknown as Logger;
 
-function run(): Promise<Reconciled> {
-  const activities = createReconcileActivities({ db, client, afterS: 0, log, count: () => undefined });
+function run(): Promise<Recovered> {
+  const activities = createRecoverActivities({ db, client, afterS: 0, log, count: () => undefined });
   return new MockActivityEnvironment().run(() => activities.restartMissing());
 }
 
 /** The same, beside a relay that carries each start. */
-async function runBesideRelay(): Promise<Reconciled> {
+async function runBesideRelay(): Promise<Recovered> {
   const ended = new AbortController();
   const running = run().finally(() => ended.abort());
   while (!ended.signal.aborted) {
@@ -63,7 +63,7 @@ async function runBesideRelay(): Promise<Reconciled> {
 
 test('after a loss of Temporal’s data all of a kind is started again at once, whatever a large party’s change has left', async () => {
   const id = await makeSchedule(db, standing);
-  await asOwner(
+  await asSchemaLogin(
     database.url,
     `INSERT INTO schedules SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'sch_lost' || lpad(n::text, 4, '0')))).*
      FROM schedules s, generate_series(1, 250) AS n WHERE s.id = '${id}'`,
@@ -87,7 +87,7 @@ test('after a loss of Temporal’s data all of a kind is started again at once, 
   ]);
   expect(await restartProblems(db)).toEqual([]);
   expect(await readTemporalState(db)).toMatchObject({ restartingSince: null });
-  await asOwner(database.url, `DELETE FROM schedules WHERE id LIKE 'sch_lost%'`);
+  await asSchemaLogin(database.url, `DELETE FROM schedules WHERE id LIKE 'sch_lost%'`);
 });
 
 test('a loss of Temporal’s data is not over while a start waits to be carried', async () => {
@@ -95,7 +95,7 @@ test('a loss of Temporal’s data is not over while a start waits to be carried'
   await adoptNamespace(db, 'fourth');
   await adoptNamespace(db, 'fifth');
   const environment = new MockActivityEnvironment();
-  const activities = createReconcileActivities({ db, client, afterS: 0, log, count: () => undefined });
+  const activities = createRecoverActivities({ db, client, afterS: 0, log, count: () => undefined });
   const waits = new Promise((resolve) => {
     environment.on('heartbeat', () => {
       void restartsWaiting(db).then((waiting) => waiting > 0 && resolve(undefined));
@@ -111,7 +111,7 @@ test('a loss of Temporal’s data is not over while a start waits to be carried'
 
 test('a run says that it lives while Temporal is asked about much that is overdue', async () => {
   const id = await makeSchedule(db, standing);
-  await asOwner(
+  await asSchemaLogin(
     database.url,
     `INSERT INTO schedules SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'sch_late' || lpad(n::text, 4, '0')))).*
      FROM schedules s, generate_series(1, 100) AS n WHERE s.id = '${id}';
@@ -133,8 +133,8 @@ test('a run says that it lives while Temporal is asked about much that is overdu
   } as unknown as Client;
   const environment = new MockActivityEnvironment();
   environment.on('heartbeat', () => (askedInSilence = 0));
-  const late = createReconcileActivities({ db, client: asked, afterS: 60, log, count: () => undefined });
-  const overdue: Reconciled = await environment.run(() => late.restartOverdue());
+  const late = createRecoverActivities({ db, client: asked, afterS: 60, log, count: () => undefined });
+  const overdue: Recovered = await environment.run(() => late.restartOverdue());
   expect(overdue.found).toEqual({ schedules: 100 });
   // Temporal has 5 s for each 20, and a worker that says nothing for 30 s counts as dead.
   expect(mostInSilence).toBeLessThanOrEqual(20);
@@ -142,19 +142,19 @@ test('a run says that it lives while Temporal is asked about much that is overdu
 
 test('a run is known to have been, and one that cannot start anything again is not', async () => {
   await db.rows`
-    UPDATE temporal_state SET reconciled_at = clock_timestamp() - interval '1 hour'`;
+    UPDATE temporal_state SET recovered_at = clock_timestamp() - interval '1 hour'`;
   gone.add(workflowIds.recurring(await makeSchedule(db, standing)));
-  await asOwner(database.url, `REVOKE INSERT ON outbox FROM assent_app`);
+  await asSchemaLogin(database.url, `REVOKE INSERT ON outbox FROM assent_app`);
   await expect(run()).rejects.toThrow(/permission denied/);
-  expect((await readTemporalState(db)).reconcileAgeS).toBeGreaterThan(3000);
-  await asOwner(database.url, `GRANT INSERT ON outbox TO assent_app`);
+  expect((await readTemporalState(db)).recoverAgeS).toBeGreaterThan(3000);
+  await asSchemaLogin(database.url, `GRANT INSERT ON outbox TO assent_app`);
   expect(await run()).toMatchObject({ found: { schedules: 1 }, restarted: 1 });
-  expect((await readTemporalState(db)).reconcileAgeS).toBeLessThan(3000);
+  expect((await readTemporalState(db)).recoverAgeS).toBeLessThan(3000);
 });
 
 test('what is ended by hand does not wait until hundreds of schedules have been looked at', async () => {
   const id = await makeSchedule(db, standing);
-  await asOwner(
+  await asSchemaLogin(
     database.url,
     `INSERT INTO schedules SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'sch_copy' || lpad(n::text, 4, '0')))).*
      FROM schedules s, generate_series(1, 600) AS n WHERE s.id = '${id}'`,

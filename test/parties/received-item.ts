@@ -1,5 +1,5 @@
 /** An item of a webhook, or of the feed. */
-export interface Told {
+export interface ReceivedItem {
   type: string;
   /** Only in the feed. */
   eventId?: string;

@@ -1,8 +1,8 @@
 import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
-import type { Reconciled, ReconcileActivities } from '../activities/reconcile';
+import type { Recovered, RecoverActivities } from '../activities/recover';
 import { counted } from '../domain/words/counted';
 
-type WorkKind = keyof Reconciled['found'];
+type WorkKind = keyof Recovered['found'];
 
 const options = {
   // All that is open is started again after a loss, which may be a million rows. A dead worker is
@@ -11,11 +11,11 @@ const options = {
   heartbeatTimeout: '30s',
   retry: { initialInterval: '1s', maximumInterval: '1m' },
 } as const;
-const { restartOverdue } = proxyActivities<ReconcileActivities>({
+const { restartOverdue } = proxyActivities<RecoverActivities>({
   ...options,
   summary: 'Start again what is past its moment and still open',
 });
-const { restartMissing } = proxyActivities<ReconcileActivities>({
+const { restartMissing } = proxyActivities<RecoverActivities>({
   ...options,
   summary: 'Start again what is open and has no workflow',
 });
@@ -26,7 +26,7 @@ const { restartMissing } = proxyActivities<ReconcileActivities>({
  *
  * @returns what it found, in words, for readers of the Temporal UI
  */
-export async function reconcile(): Promise<string> {
+export async function recover(): Promise<string> {
   const overdue = await restartOverdue();
   const missing = await restartMissing();
   const said =
@@ -36,7 +36,7 @@ export async function reconcile(): Promise<string> {
   return said;
 }
 
-function inWords({ found, restarted }: Reconciled, what: string): string {
+function inWords({ found, restarted }: Recovered, what: string): string {
   const kinds = Object.entries(found).map(([kind, count]) => counted(count, kind as WorkKind));
   return kinds.length === 0 ? `nothing ${what}` : `${kinds.join(', ')} ${what}, ${restarted} started again`;
 }
