@@ -134,7 +134,7 @@ const IS_OF_ANOTHER = `(
  * are all that the bank denies or has not booked, or what a booking lacks. A credit that the
  * payee's bank lacks lets the payer's bank off nothing, for it has its debit.
  */
-const LETS_OFF = `(CASE
+const WRITES_OFF = `(CASE
   WHEN x.refund_id IS NOT NULL THEN 0
   WHEN (x.kind = 'missing_at_bank' AND x.bank_transaction_id IS NOT NULL)
     OR EXISTS (SELECT FROM exception_answers a WHERE a.exception_id = x.id AND a.says = 'declined') THEN x.amount
@@ -155,7 +155,7 @@ async function lockException(
   const found = await trx.row<ExceptionToResolve>`
     SELECT x.id AS exception_id, x.kind, x.state, x.resolution, x.bank_id, x.owner,
       x.billing_request_id, x.refund_id,
-      x.reversal_bank_transaction_id AS reversal_id, ${raw(LETS_OFF)} AS lets_off,
+      x.reversal_bank_transaction_id AS reversal_id, ${raw(WRITES_OFF)} AS writes_off,
       (r.status = 'completed') IS TRUE OR EXISTS (
         SELECT FROM exception_answers a WHERE a.exception_id = x.id
           AND a.kind = 'conflicting_answer') AS can_be_confirmed,
