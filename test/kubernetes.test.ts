@@ -217,7 +217,7 @@ describe('the manifests for Kubernetes', () => {
   it('kill nothing that still drains', () => {
     const apiMs = [...read('src/api/main.ts').matchAll(/const (?:ARRIVAL|DRAIN)_MS = ([\d_]+);/g)];
     const drainsS = apiMs.reduce((sum, [, ms = '']) => sum + Number(ms.replaceAll('_', '')), 0) / 1_000;
-    const workerS = Number(/const SHUTDOWN_FORCE = '(\d+)s';/.exec(read('src/worker/main.ts'))?.[1]);
+    const workerS = Number(/const SHUTDOWN_FORCE = '(\d+)s';/.exec(read('src/worker/run.ts'))?.[1]);
     const preStopS = Number(onlyContainer(api).lifecycle?.preStop?.exec?.command?.at(-1));
     expect([preStopS, drainsS, workerS]).toEqual([5, 9, 7]);
     // Connections are closed after it, which may take some seconds more.

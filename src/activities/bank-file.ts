@@ -29,7 +29,6 @@ export function createBankFileActivities(
 ): BankFileActivities {
   const matchingOf = (statementId: string): Matching => ({
     db,
-    keyring: db.keyring,
     bookingDays,
     workflowId: workflowIds.bankStatement(statementId),
     heartbeat,

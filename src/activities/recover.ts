@@ -57,8 +57,8 @@ interface Recovering {
   count: CountRecovered;
 }
 
-export function createRecoverActivities(reconciling: Recovering): RecoverActivities {
-  const { db, client, afterS, log, count } = reconciling;
+export function createRecoverActivities(recovering: Recovering): RecoverActivities {
+  const { db, client, afterS, log, count } = recovering;
 
   async function restart(total: Recovered, work: Work[], why: string, isAll = false): Promise<void> {
     for (const [kind, ofKind] of groupBy(work, (one) => one.kind)) {

@@ -14,7 +14,7 @@ export function withHeartbeats<Arguments extends unknown[], Result>(
   return async (...given) => {
     const activity = Context.current();
     const { heartbeatTimeoutMs } = activity.info;
-    if (!heartbeatTimeoutMs) throw new Error('an effect that beats needs a heartbeat time-out');
+    if (!heartbeatTimeoutMs) throw new Error('an effect with heartbeats needs a heartbeat time-out');
     activity.heartbeat();
     const timer = setInterval(() => activity.heartbeat(), heartbeatTimeoutMs / HEARTBEATS);
     try {

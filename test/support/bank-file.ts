@@ -11,7 +11,6 @@ import {
 /** The steps of a bank's file need it, with the network's defaults. */
 export const matchingOf = (db: Database, statementId: string): Matching => ({
   db,
-  keyring: db.keyring,
   bookingDays: 2,
   workflowId: `bank-statement/${statementId}`,
   heartbeat: () => undefined,

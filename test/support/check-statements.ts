@@ -27,7 +27,7 @@ const KINDS = new Map<number, string[]>([
   [builtins.DATE, ['Date']],
 ]);
 const JSONS: number[] = [builtins.JSON, builtins.JSONB];
-/** Of arrays, by the type of their elements. */
+/** Types of elements, by the type of their array. */
 const ARRAYS = new Map([
   [1000, builtins.BOOL],
   [1005, builtins.INT2],
@@ -71,6 +71,12 @@ function fits(type: Type, oid: number): boolean {
   );
 }
 
+const mayBeNull = (type: Type): boolean =>
+  type.isUnionType()
+    ? type.getTypes().some(mayBeNull)
+    : ['null', 'undefined', 'any', 'unknown'].includes(checker.typeToString(type)) ||
+      (type.flags & TypeFlags.TypeParameter) !== 0;
+
 /** Faults of a statement's row type, for the columns that came back. */
 function faults(call: TaggedTemplateExpression, columns: RunStatement['columns']): string[] {
   const signature = checker.getResolvedSignature(call);
@@ -82,20 +88,20 @@ function faults(call: TaggedTemplateExpression, columns: RunStatement['columns']
     : checker.getNonNullableType(result);
   if (!row || checker.typeToString(row) === '{}' || row.flags & TypeFlags.TypeParameter) return [];
   const byName = new Map(
-    columns.map(({ name, oid }) => [
-      name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
-      oid,
+    columns.map((column) => [
+      column.name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+      column,
     ]),
   );
   return checker.getPropertiesOfType(row).flatMap((member) => {
     const type = checker.getTypeOfSymbol(member);
-    const oid = byName.get(member.name);
+    const column = byName.get(member.name);
     if (!type) return [];
-    if (oid === undefined)
+    if (column === undefined)
       return checker.typeToString(type).includes('undefined') ? [] : [`no column for ${member.name}`];
-    return fits(type, oid)
-      ? []
-      : [`${member.name} is ${checker.typeToString(type)}, its column has type ${oid}`];
+    const isWrong = !fits(type, column.oid) || (column.hasNull && !mayBeNull(type));
+    const was = `${member.name} is ${checker.typeToString(type)}, its column has type ${column.oid}`;
+    return isWrong ? [column.hasNull ? `${was}, and null` : was] : [];
   });
 }
 

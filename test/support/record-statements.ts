@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Executor } from '../../src/database/pool/connection';
 import { STATEMENTS } from '../../src/database/pool/statement';
-import { runFolder } from './once-per-run';
+import { FOLDER_VARIABLE } from './once-per-run';
 
 /** The statements of a run of jest, which `check-statements.ts` compares with their row types. */
 export interface RunStatement {
@@ -11,11 +11,11 @@ export interface RunStatement {
   file: string;
   /** Those between its values, by which the source is found. */
   texts: readonly string[];
-  columns: { name: string; oid: number }[];
+  columns: { name: string; oid: number; hasNull: boolean }[];
 }
 
-/** Commands of the CLI run in an environment of their own, which does not name it. */
-const FOLDER = path.join(runFolder(), 'statements');
+/** Read here: commands of the CLI run in an environment without it, as the fast tests do. */
+const folder = process.env[FOLDER_VARIABLE];
 const { rows } = STATEMENTS;
 const kept = new Set<string>();
 
@@ -25,12 +25,13 @@ STATEMENTS.rows = function <Row>(this: Executor, texts: TemplateStringsArray, ..
     const result: Awaited<ReturnType<Executor['query']>> & {
       fields?: { name: string; dataTypeID: number }[];
     } = await this.query(...statement);
-    if (file)
-      keep({
-        file,
-        texts,
-        columns: (result.fields ?? []).map(({ name, dataTypeID: oid }) => ({ name, oid })),
-      });
+    const found = result.rows as Record<string, unknown>[];
+    const columns = (result.fields ?? []).map(({ name, dataTypeID: oid }) => ({
+      name,
+      oid,
+      hasNull: found.some((row) => row[name] === null),
+    }));
+    if (file) keep({ file, texts, columns });
     return result;
   };
   return rows.call<Executor, [TemplateStringsArray, ...unknown[]], Promise<Row[]>>(
@@ -45,8 +46,9 @@ const callerIn = (stack: string) => /\/(src\/(?!database\/pool\/)[^:]*):/.exec(s
 /** In a file of its own, once in a run: many workers write. */
 function keep(statement: RunStatement): void {
   const line = JSON.stringify(statement);
-  if (kept.has(line)) return;
+  if (folder === undefined || kept.has(line)) return;
   kept.add(line);
-  mkdirSync(FOLDER, { recursive: true });
-  writeFileSync(path.join(FOLDER, createHash('sha256').update(line).digest('hex')), line);
+  const all = path.join(folder, 'statements');
+  mkdirSync(all, { recursive: true });
+  writeFileSync(path.join(all, createHash('sha256').update(line).digest('hex')), line);
 }

@@ -51,10 +51,10 @@ export type ItemOf<O extends ListId> =
       : never
     : never;
 
-/** What has to be said must be; what need not, may be left out altogether. */
+/** The request is optional if all its fields are. */
 type Asked<Request> = Partial<Request> extends Request ? [request?: Request] : [request: Request];
 
-/** As it is inside, once the types have done their work. */
+/** A request of any operation. */
 interface AnyRequest extends KeyedOptions {
   path?: Record<string, string>;
   query?: Record<string, string | number | boolean | undefined>;
@@ -72,7 +72,7 @@ interface Facts {
 const DEFAULTS: Limits = { timeoutMs: 15_000, tries: 6, patienceMs: 60_000 };
 /** The most that the network gives at once. */
 const PAGE_SIZE = 100;
-/** Its end is by then a mistake: of a network whose pages never get empty. */
+/** A list beyond this is the fault of a network whose pages never get empty. */
 const MOST_PAGES = 1_000_000;
 
 /**

@@ -1,6 +1,5 @@
 import type { Database, Executor } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
-import type { Keyring } from '../keyring/keyring';
 import { endMatchedException, IS_ALL_SAID } from '../reconciliation-exception/end-exceptions';
 import { ROOM } from './kept-differences';
 import { workOnFile } from './receive-bank-file';
@@ -15,7 +14,6 @@ import { workOnFile } from './receive-bank-file';
 
 export interface Matching {
   db: Database;
-  keyring: Keyring;
   /** Business days that a bank has to book what settled. */
   bookingDays: number;
   /** The workflow that makes the first attempts at the webhooks. */

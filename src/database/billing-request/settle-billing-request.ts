@@ -15,8 +15,8 @@ import { closeExpiredRequests } from './close-expired-requests';
  * Ends charges: by the bank's answer, or by the end of their window. A merchant's cancellation is
  * in `cancel-billing-request.ts`.
  *
- * Each end asks the same row whether its window has passed (`windowPassed`). However they race, one
- * finds the row pending and in its half of time, and the other finds nothing.
+ * Each end asks the same row whether its window has passed (`windowPassed`). Of two racing ends, one
+ * finds the row pending on its side of that moment. The other finds no row.
  *
  * `not_delivered` tells a merchant that it may bill again. So a charge ends that way only if no
  * byte of it can have reached the bank, nor will. Any other silence is `expired`, and an exception,
@@ -75,9 +75,10 @@ export async function answerBillingRequest(
   return { billingRequestId, status: STATUS_AFTER[answer.outcome], agreed: true, duplicate: false };
 }
 
-type Asked = Omit<Outcome, 'status' | 'closedBy'> & {
+type Asked = Omit<Outcome, 'status' | 'closedBy' | 'closedAt'> & {
   status: BillingRequestStatus;
   closedBy: ClosedBy | null;
+  closedAt: Date | null;
 };
 
 /** Locks first the agreement that the answer may change, then (by the UPDATE) the request. */

@@ -118,20 +118,9 @@ export function makeKeyring(): string {
   return `k${randomBytes(4).toString('hex')}:${randomBytes(KEY_BYTES).toString('base64')}`;
 }
 
-const refuse = () => {
-  throw new KeyringError('this command was given no keys');
-};
-
 /** For a command that neither encrypts nor decrypts. */
-export const NO_KEYRING: Keyring = {
-  get current() {
-    return refuse();
+export const NO_KEYRING = new Proxy({} as Keyring, {
+  get() {
+    throw new KeyringError('this command was given no keys');
   },
-  get keys() {
-    return refuse();
-  },
-  derive: refuse,
-  blindIndex: refuse,
-  blindIndexes: refuse,
-  blindIndexesOfParts: refuse,
-};
+});

@@ -21,16 +21,16 @@ interface End extends Finding {
   cause: Cause;
   note?: string | null;
   /** The money of the charge or refund did not stay. */
-  undoes?: boolean;
+  undoes: boolean;
   /** Minor units that the bank owes no more. */
-  writtenOff?: bigint;
+  writtenOff: bigint;
 }
 
 /** @returns the time of each end; an exception that had ended before has none */
 export async function endExceptions(
   trx: Executor,
   exceptionIds: string[],
-  { cause, note = null, undoes = false, writtenOff = 0n, ...finding }: End,
+  { cause, note = null, undoes, writtenOff, ...finding }: End,
 ): Promise<{ at: Date }[]> {
   const ended = await trx.rows<Row & { kind: ExceptionKind }>`
     UPDATE reconciliation_exceptions SET state = 'resolved', resolution = ${finding.resolution},
@@ -101,7 +101,13 @@ export async function endExplained(
   const ids = found.map(({ id }) => id);
   // Each charge that settles passes here, and hardly any has an exception.
   if (ids.length === 0) return;
-  await endExceptions(trx, ids, { cause, resolution, bankTransactionId: null });
+  await endExceptions(trx, ids, {
+    cause,
+    resolution,
+    bankTransactionId: null,
+    undoes: false,
+    writtenOff: 0n,
+  });
 }
 
 export async function endDuplicates(
@@ -119,8 +125,13 @@ export async function endDuplicates(
 /** Ends an exception that the bank's next file explains. Locks the charge. */
 export async function endMatchedException(trx: Executor, exceptionId: string): Promise<void> {
   await lockChargeOfException(trx, { exceptionId, bankId: null });
-  const match = { cause: 'network', resolution: 'no_difference', bankTransactionId: null } as const;
-  await endExceptions(trx, [exceptionId], match);
+  const found = {
+    resolution: 'no_difference',
+    bankTransactionId: null,
+    undoes: false,
+    writtenOff: 0n,
+  } as const;
+  await endExceptions(trx, [exceptionId], { cause: 'network', ...found });
 }
 
 /**

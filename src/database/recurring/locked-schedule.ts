@@ -18,9 +18,9 @@ export type ScheduleEvent = { type: string; cause: Cause; details?: Record<strin
 /**
  * A locked schedule: a transaction in which its workflow takes one step.
  *
- * The agreement and the schedule stay locked, and the schedule is in line with its agreement. Turns
- * that come at once run one after the other, and each sees the work of the one before. A
- * transaction that comes too late, or twice, finds nothing due, and reports the schedule's state.
+ * The agreement and the schedule stay locked, and the schedule is in line with its agreement. Such
+ * transactions wait for each other, and each sees the work of the one before. A transaction that
+ * comes too late, or twice, finds nothing due, and reports the schedule's state.
  */
 export interface LockedSchedule extends BillingsSeen {
   readonly trx: Transaction;

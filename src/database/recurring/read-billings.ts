@@ -21,8 +21,8 @@ export type BillingInHand = InHand &
     afterS: number;
   };
 
-/** The billing in hand as a row has it; where `n` is null, all of it is. */
-export type InHandRow = Omit<BillingInHand, 'n'> & { n: number | null };
+/** The billing in hand as a row has it: where `n` is null, all of it is. */
+export type InHandRow = { [Column in keyof BillingInHand]: BillingInHand[Column] | null };
 
 /** When the latest billings of a schedule `s` were first charged, newest first. */
 export const STARTS = `ARRAY(SELECT first_attempt_at FROM billings
@@ -49,7 +49,7 @@ export const IN_HAND = `
             AND (EXISTS (SELECT FROM exception_answers s WHERE s.exception_id = x.id AND s.says = 'approved')
               -- A statement has booked the charge, if with another amount.
               OR (x.kind = 'amount_differs' AND x.refund_id IS NULL AND x.direction = 'debit'))
-            -- Who has written it off has not found that the customer was not debited.
+            -- A write-off does not prove that the customer was not debited.
             AND (x.state <> 'resolved' OR x.resolution = 'written_off')) AS maybe_debited`;
 
 export interface BillingsSeen extends Billings {
@@ -81,6 +81,6 @@ export async function readBillingsSeen(
   return { open: openBilling(seen), starts: seen.starts, heldFor: seen.heldFor };
 }
 
-export function openBilling({ n, ...rest }: InHandRow): BillingInHand | undefined {
-  return n === null ? undefined : { n, ...rest };
+export function openBilling(row: InHandRow): BillingInHand | undefined {
+  return row.n === null ? undefined : (row as BillingInHand);
 }

@@ -69,21 +69,20 @@ function heldAfter({ before, after }: Change, reason: HoldReason): boolean {
 
 async function openHolds(trx: Executor, reason: HoldReason, held: Change[]): Promise<void> {
   if (held.length === 0) return;
-  const bound = { reason, ...momentsOf(held) };
+  const { ids, ats } = momentsOf(held);
   await trx.rows`
     INSERT INTO schedule_holds (schedule_id, reason, from_at)
-    SELECT id, ${bound.reason}, at FROM unnest(${bound.ids}::text[], ${bound.ats}::timestamptz[]) AS held (id,
-      at)
+    SELECT id, ${reason}, at FROM unnest(${ids}::text[], ${ats}::timestamptz[]) AS held (id, at)
     ON CONFLICT (schedule_id, reason, from_at) DO UPDATE SET to_at = NULL`;
 }
 
 async function closeHolds(trx: Executor, reason: HoldReason, freed: Change[]): Promise<void> {
   if (freed.length === 0) return;
-  const bound = { reason, ...momentsOf(freed) };
+  const { ids, ats } = momentsOf(freed);
   await trx.rows`
     UPDATE schedule_holds h SET to_at = greatest(f.at, h.from_at)
-    FROM unnest(${bound.ids}::text[], ${bound.ats}::timestamptz[]) AS f (id, at)
-    WHERE h.schedule_id = f.id AND h.reason = ${bound.reason} AND h.to_at IS NULL`;
+    FROM unnest(${ids}::text[], ${ats}::timestamptz[]) AS f (id, at)
+    WHERE h.schedule_id = f.id AND h.reason = ${reason} AND h.to_at IS NULL`;
 }
 
 function momentsOf(changes: Change[]): { ids: string[]; ats: Date[] } {

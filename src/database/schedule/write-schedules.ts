@@ -15,8 +15,8 @@ import { holdOrFree } from './hold-schedules';
 import type { ScheduleRow } from './lock-schedules';
 
 /**
- * The one writer of schedules. Its caller names the next state; the writer makes the row, the
- * events, the spans without charges, the webhooks to both sides and the signal.
+ * Every change of a schedule's status or terms is written here. The caller names the next state;
+ * the writer makes the row, the events, the spans without charges, the webhooks and the signal.
  */
 
 /** A step before the change of status or terms. */

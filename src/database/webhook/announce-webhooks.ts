@@ -159,9 +159,9 @@ async function insertDeliveries(trx: Executor, deliveries: NewDelivery[]): Promi
       ${deliveries.map((one) => one.receiver.entityId)}::text[],
       ${deliveries.map((one) => one.announcement.webhookType)}::text[],
       ${deliveries.map((one) => one.batchId)}::text[],
-                ${deliveries.map((one) => one.bodyEncrypted)}::bytea[],
-                ${deliveries.map((one) => one.workflowId)}::text[],
-                ${deliveries.map((one) => one.receiver.hasUrl)}::boolean[])
+      ${deliveries.map((one) => one.bodyEncrypted)}::bytea[],
+      ${deliveries.map((one) => one.workflowId)}::text[],
+      ${deliveries.map((one) => one.receiver.hasUrl)}::boolean[])
       AS d (id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id, has_url)`;
 }
 

@@ -2,8 +2,8 @@
  * The `sequence` of a webhook's item: each receiver's webhooks about one resource count from 1
  * without gaps. A receiver so tells which is newer, and notices one that is missing.
  *
- * Charges, intents and refunds have few webhooks, so their numbers follow from the row. The rows of
- * agreements, schedules and exceptions, which change any number of times, count in a column `told`.
+ * Numbers of charges, intents and refunds follow from the row. Agreements, schedules and exceptions
+ * count in a column `announced`.
  * A webhook that is always its receiver's first says 1 where it is announced.
  */
 
