@@ -15,8 +15,8 @@ import { closeExpiredRequests } from './close-expired-requests';
  * Ends charges: by the bank's answer, or by the end of their window. A merchant's cancellation is
  * in `cancel-billing-request.ts`.
  *
- * Each end asks the same row whether its window has passed (`windowPassed`). Of two racing ends, one
- * finds the row pending on its side of that moment. The other finds no row.
+ * Each end asks the same row whether its window has passed (`windowPassed`). Of two racing ends,
+ * one finds the row pending on its side of that moment. The other finds no row.
  *
  * `not_delivered` tells a merchant that it may bill again. So a charge ends that way only if no
  * byte of it can have reached the bank, nor will. Any other silence is `expired`, and an exception,
