@@ -118,7 +118,7 @@ export function limitsOf(spendingLimits: SpendingLimits | undefined, currency: s
   return limits;
 }
 
-type AnyIntent = Omit<EndedIntent, 'status'> & { status: IntentStatus };
+type AnyIntent = Omit<EndedIntent, 'status' | 'closedAt'> & { status: IntentStatus; closedAt: Date | null };
 
 type Asked = AnyIntent & {
   inTime: boolean;

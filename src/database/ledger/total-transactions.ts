@@ -49,11 +49,11 @@ export async function totalTransactions(
   const parts = partsOf(party, filter, text && readingsOf(text)).map((part) => rowsOf(part, columnsOf(part)));
   // By three columns Postgres expects too many groups, and sorts all rows on disk.
   const found = await customPlan(db).rows<TransactionTotal & { looked: number }>`
-    SELECT split_part(kind, ' ', 1) AS currency, split_part(kind, ' ', 2) AS type, split_part(kind, ' ',
-      3) AS status,
+    SELECT split_part(kind, ' ', 1) AS currency, split_part(kind, ' ', 2) AS type,
+      split_part(kind, ' ', 3) AS status,
       count(*)::int AS looked, (count(*) FILTER (WHERE matches))::int AS count,
-      (sum(amount) FILTER (WHERE matches))::bigint AS amount,
-      (sum(moved) FILTER (WHERE matches))::bigint AS moved
+      coalesce(sum(amount) FILTER (WHERE matches), 0)::bigint AS amount,
+      coalesce(sum(moved) FILTER (WHERE matches), 0)::bigint AS moved
     FROM (${raw(parts.join(' UNION ALL '), bindings)} LIMIT ${most + 1}) AS found GROUP BY kind ORDER BY 1, 2, 3`;
   return {
     totals: found.filter(({ count }) => count > 0),

@@ -53,7 +53,8 @@ interface Charge {
   currency: string;
   country: string;
   lookupId: string;
-  bankTransactionId: string;
+  /** A successful charge has one. */
+  bankTransactionId: string | null;
 }
 
 /**
@@ -78,7 +79,9 @@ export async function initiateRefund(
   const wished = wish.amount === undefined ? undefined : parseAmount(wish.amount, charge.currency);
   if (wished && !wished.ok) throw invalidRequest([{ path: 'amount', message: wished.reason }]);
   const { part: amount, ...before } = await takePart(trx, charge.id, wished?.value ?? null);
-  if (amount === null) throw refundRefusal(before, wished?.value) ?? new Error(`${charge.id} took no refund`);
+  const { lookupId, bankTransactionId } = charge;
+  if (amount === null || bankTransactionId === null)
+    throw refundRefusal(before, wished?.value) ?? new Error(`${charge.id} took no refund`);
   const merchant = await merchantProfile(trx, merchantId);
   const refundId = newId('refund');
   const deliveryId = newId('delivery');
@@ -97,7 +100,7 @@ export async function initiateRefund(
     cause: 'merchant',
     row: { ...refund, id: refundId, at: merchant.now },
     details: { billingRequestId: charge.id },
-    announces: { 'refund.request': question(refund, charge, merchant, deliveryId) },
+    announces: { 'refund.request': question(refund, { lookupId, bankTransactionId }, merchant, deliveryId) },
   });
   return refund;
 }
@@ -119,7 +122,7 @@ async function lockCharge(trx: Executor, merchantId: string, reference: string):
 /** Asks the bank to pay a refund back. */
 export function question(
   refund: RefundRecord,
-  debit: Pick<Charge, 'lookupId' | 'bankTransactionId'>,
+  debit: { lookupId: string; bankTransactionId: string },
   merchant: MerchantProfile,
   deliveryId: string,
 ): TypedAnnouncement<'refund.request'> {

@@ -217,11 +217,9 @@ const FOUND: Record<string, string> = {
     UPDATE billing_requests SET amount = 101 WHERE id = ':chargeId'
     -- charges: :chargeId: its row says amount 101, ${EVENT_SAYS} amount 100
     UPDATE billing_requests SET refunded_amount = 1 WHERE id = ':bouncedId'
-    -- charges: :bouncedId: its row says refunded 1 and reversed 0; its refunds and reversals come
-    -- to 0 and 0
+    -- charges: :bouncedId: its row says refunded 1 and reversed 0; its refunds and reversals come to 0 and 0
     UPDATE billing_requests SET reversed_amount = 0 WHERE id = ':reversedId'
-    -- charges: :reversedId: its row says refunded \d+ and reversed 0; its refunds and reversals
-    -- come to
+    -- charges: :reversedId: its row says refunded \d+ and reversed 0; its refunds and reversals come to
     UPDATE refunds SET amount = 31 WHERE id = ':refundId'
     -- refunds: :refundId: its row says amount 31, ${EVENT_SAYS} amount 30
     UPDATE reversals SET amount = 99 WHERE transaction_id = ':reversalId'
@@ -230,11 +228,9 @@ const FOUND: Record<string, string> = {
     -- balances: :entryId: the entry does not balance: 99 NGN are left over
     UPDATE ledger_postings SET amount = amount + 1 WHERE entry_id IN (
       SELECT id FROM ledger_entries WHERE (resource_id, kind) = (':writtenOffBy', 'write_off'))
-    -- exceptions: :writtenOffBy: its row asks for no write_off; the ledger has ${AT}: debit \d+ NGN
-    -- disputed
+    -- exceptions: :writtenOffBy: its row asks for no write_off; the ledger has ${AT}: debit \d+ NGN disputed
     UPDATE ledger_folded_balances SET credits = credits + 1 WHERE party_id = ':merchantId'
-    -- balances: merchant of :merchantId in NGN by \w+ on [\d-]+: the balance has \d+ postings with
-    -- debits of \d+ and credits of \d+, and the ledger \d+ postings with
+    -- balances: merchant of :merchantId in NGN by \w+ on [\d-]+: the balance has \d+ postings with debits of \d+ and credits of \d+, and the ledger \d+ postings with
     UPDATE ledger_folded_balances SET count = count + 1 WHERE party_id = ':otherBankId'
     -- balances: payee_bank of :otherBankId in NGN by
     UPDATE ledger_balance_changes SET debits = debits + 1 WHERE party_id = ':bankId'
@@ -262,8 +258,7 @@ const FOUND: Record<string, string> = {
     UPDATE refunds SET closed_at = closed_at + interval '1 ms' WHERE id = ':refundId'
     -- refunds: :refundId: its row says closedAt
     UPDATE refunds SET returned_at = returned_at - interval '1 h' WHERE id = ':returnedId'
-    -- reversals and returns: :returnId: its row asks for this refund_return: ${AT}: debit 30 NGN
-    -- customer_bank :bankId, credit 30 NGN merchant :merchantId; the ledger has ${AT}:
+    -- reversals and returns: :returnId: its row asks for this refund_return: ${AT}: debit 30 NGN customer_bank :bankId, credit 30 NGN merchant :merchantId; the ledger has ${AT}:
     UPDATE reversals SET created_at = created_at + interval '1 ms' WHERE transaction_id = ':reversalId'
     -- reversals and returns: :reversalId: its row says closedAt
     UPDATE ledger_folded_balances SET day = '2020-01-01' WHERE party_id = ':merchantId' AND kind = 'charge'
@@ -272,30 +267,25 @@ const FOUND: Record<string, string> = {
   'a status': String.raw`
     UPDATE billing_requests SET status = 'declined', decline_reason = 'x', bank_transaction_id = NULL, counted_day = NULL,
       counted_month = NULL, refunded_amount = 0 WHERE id = ':chargeId'
-    -- charges: :chargeId: its row says status declined, bankTransactionId none, ${EVENT_SAYS}
-    -- status successful, bankTransactionId tx-
+    -- charges: :chargeId: its row says status declined, bankTransactionId none, ${EVENT_SAYS} status successful, bankTransactionId tx-
     UPDATE billing_requests SET status = 'successful', decline_reason = NULL, bank_transaction_id = 'forged' WHERE id = ':declinedId'
-    -- charges: :declinedId: its row asks for this charge: ${AT}: debit 100 NGN customer_bank
-    -- :bankId, credit 100 NGN merchant :merchantId; the ledger has none
+    -- charges: :declinedId: its row asks for this charge: ${AT}: debit 100 NGN customer_bank :bankId, credit 100 NGN merchant :merchantId; the ledger has none
     UPDATE billing_requests SET credit_settled = false WHERE id = ':paymentId'
-    -- charges: :paymentId: its row asks for no credit; the ledger has debit 250 NGN in_transit
-    -- :otherBankId, credit 250 NGN payee_bank :otherBankId
+    -- charges: :paymentId: its row asks for no credit; the ledger has debit 250 NGN in_transit :otherBankId, credit 250 NGN payee_bank :otherBankId
     UPDATE refunds SET status = 'rejected', bank_transaction_id = NULL WHERE id = ':refundId'
-    -- refunds: :refundId: its row says status rejected, bankTransactionId none, ${EVENT_SAYS}
-    -- status completed
+    -- refunds: :refundId: its row says status rejected, bankTransactionId none, ${EVENT_SAYS} status completed
     UPDATE refunds SET status = 'completed', returned_at = NULL, return_transaction_id = NULL, return_reference = NULL,
       returned_by = NULL WHERE id = ':returnedId'
     -- refunds: :returnedId: its row says status completed, ${EVENT_SAYS} status returned
     UPDATE reconciliation_exceptions SET state = 'investigating', owner = 'operator' WHERE id = ':openId'
     -- exceptions: :openId: its row says state investigating, ${EVENT_SAYS} state open
     UPDATE reconciliation_exceptions SET resolution = 'no_difference' WHERE id = ':writtenOffBy'
-    -- exceptions: :writtenOffBy: its row says resolution no_difference, ${EVENT_SAYS} resolution
-    -- written_off exceptions: :writtenOffBy: its row asks for no write_off; the ledger has
+    -- exceptions: :writtenOffBy: its row says resolution no_difference, ${EVENT_SAYS} resolution written_off
+    -- exceptions: :writtenOffBy: its row asks for no write_off; the ledger has
   `,
   'a row that is there no more': String.raw`
     DELETE FROM billing_requests WHERE id = ':chargeId'
-    -- charges: :chargeId: it was deleted: its last event \(table events\) says .*status successful,
-    -- .* and there is no row
+    -- charges: :chargeId: it was deleted: its last event \(table events\) says .*status successful, .* and there is no row
     DELETE FROM refunds WHERE id = ':refundId'
     -- refunds: :refundId: it was deleted:
     DELETE FROM reversals WHERE transaction_id = ':reversalId'
@@ -303,16 +293,14 @@ const FOUND: Record<string, string> = {
     DELETE FROM reconciliation_exceptions WHERE id = ':openId'
     -- exceptions: :openId: it was deleted:
     DELETE FROM ledger_entries WHERE id = :contestedEntryId
-    -- links of the ledger: entry :contestedEntryId: its link \d+ of the chain is there, and its row
-    -- was deleted charges: :contestedId: its row asks for this charge: .*; the ledger has none
+    -- links of the ledger: entry :contestedEntryId: its link \d+ of the chain is there, and its row was deleted
+    -- charges: :contestedId: its row asks for this charge: .*; the ledger has none
     DELETE FROM ledger_postings WHERE entry_id = :creditId AND n = 1
     -- charges: :paymentId: its row asks for this credit: .*; the ledger has credit 250 NGN
     DELETE FROM ledger_folded_balances WHERE account = 'payee_bank'
-    -- balances: payee_bank of :otherBankId in NGN by credit on .*: the balance has 0 postings with
-    -- debits of 0 and credits of 0, and the ledger 1 postings
+    -- balances: payee_bank of :otherBankId in NGN by credit on .*: the balance has 0 postings with debits of 0 and credits of 0, and the ledger 1 postings
     DELETE FROM audit_events WHERE id = :actId
-    -- links of audit events: audit event :actId: its link \d+ of the chain is there, and its row
-    -- was
+    -- links of audit events: audit event :actId: its link \d+ of the chain is there, and its row was
     DELETE FROM events WHERE resource_id = ':bouncedId' AND sequence = 2
     -- links of events: event evt_\w+: its link \d+ of the chain is there, and its row was deleted
     DELETE FROM event_chain WHERE n = 3
@@ -323,8 +311,7 @@ const FOUND: Record<string, string> = {
       amount, currency, description, approval_required, workflow_id, expires_at, created_at)
       SELECT 'brq_forged', 'FORGED', batch_id, merchant_id, provider_id, customer_id, bank_id, lookup_id, amount, currency,
       description, true, workflow_id, expires_at, created_at FROM billing_requests WHERE id = ':chargeId'
-    -- charges: brq_forged: its row says amount 100, currency NGN, status pending, and no event
-    -- \(table events\) says that it was made
+    -- charges: brq_forged: its row says amount 100, currency NGN, status pending, and no event \(table events\) says that it was made
     INSERT INTO ledger_entries (id, kind, resource_id, settled_at, settlement_day, commit_id) OVERRIDING SYSTEM VALUE
       SELECT 7000, kind, 'brq_x', settled_at, settlement_day, commit_id FROM ledger_entries WHERE id = :entryId
     -- charges: brq_x: its row asks for no charge; the ledger has ${AT}: no postings
@@ -335,12 +322,10 @@ const FOUND: Record<string, string> = {
       SELECT 7002, 'write_off', ':returnedId', settled_at, settlement_day, commit_id FROM ledger_entries WHERE id = :entryId;
       INSERT INTO ledger_postings SELECT 7002, n, party_id, account, currency, direction, amount
       FROM ledger_postings WHERE entry_id = :entryId
-    -- refunds: :returnedId: its row asks for no write_off; the ledger has ${AT}: debit 100 NGN
-    -- customer_bank :bankId, credit 100 NGN merchant
+    -- refunds: :returnedId: its row asks for no write_off; the ledger has ${AT}: debit 100 NGN customer_bank :bankId, credit 100 NGN merchant
     INSERT INTO ledger_postings SELECT entry_id, 3, party_id, account, currency, direction, 1
       FROM ledger_postings WHERE entry_id = :entryId AND n = 1
-    -- charges: :chargeId: its row asks for this charge: .*; the ledger has .*: debit \d+ NGN
-    -- customer_bank :bankId, debit \d+ NGN customer_bank :bankId, credit 100 NGN
+    -- charges: :chargeId: its row asks for this charge: .*; the ledger has .*: debit \d+ NGN customer_bank :bankId, debit \d+ NGN customer_bank :bankId, credit 100 NGN
   `,
 };
 
