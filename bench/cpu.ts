@@ -17,8 +17,8 @@ const NAMES: [name: string, mark: RegExp][] = [
   ['floor worker', /bench\/floor\/worker/],
   ['floor HTTP', /bench\/floor\/http/],
   ['floor charge', /bench\/floor\/charge/],
-  ['bank', /demo\/bank/],
-  ['merchant', /demo\/merchant/],
+  ['bank', /parties\/bank-process/],
+  ['merchant', /parties\/merchant-process/],
 ];
 
 /** Linux tells CPU time in hundredths of a second, on every architecture that Node runs on. */
