@@ -34,7 +34,7 @@ import {
 
 /** A run of a Temporal Schedule, of which something is left to the next. */
 interface Run {
-  /** Where it is held, with that undone. */
+  /** The step at which the run is held, with its work undone. */
   step: DatabaseStep;
   isDone: () => Promise<boolean>;
 }
@@ -136,12 +136,12 @@ test('Reset is safe at every point: a schedule and a charge that ran move no mon
   expect(after).toEqual(before);
 });
 
-/** What waits, having asked once and told nobody yet. */
+/** A workflow that has asked once, and waits. */
 interface Waiting {
   handle: WorkflowHandle;
   asked: () => Promise<number>;
   told: () => Promise<number>;
-  /** What it waits for happens. */
+  /** Makes the awaited answer come. */
   end: () => Promise<{ status: number }>;
   /** Left out where Request Cancellation is refused. */
   isCancellable?: true;

@@ -12,13 +12,13 @@ export interface Launched {
   cwd?: string | undefined;
   /** Absent for this process's own user. */
   user?: { uid: number; gid: number } | undefined;
-  /** What asks it to end in order. */
+  /** The signal that asks the process to end in order. */
   stopSignal?: NodeJS.Signals;
   /** It is killed where it has not ended by then; without, it is waited for. */
   endsWithinMs?: number;
   /** Takes what it prints, in place of `output`. */
   logFile?: string;
-  /** What it has started dies and freezes with it. */
+  /** Its children die and freeze with it. */
   hasFamily?: boolean;
   /** It is started once more where it gives up before it is ready. */
   startsAnew?: boolean;
@@ -26,7 +26,7 @@ export interface Launched {
   detached?: boolean;
 }
 
-/** What supervisors give. */
+/** The time that supervisors give. */
 const ENDS_WITHIN_MS = 10_000;
 /**
  * Before it is started again after a death of its own: a dead Postgres takes that long to be gone.

@@ -63,14 +63,11 @@ function readProgress(db: Executor, stream: Stream): Promise<Progress> {
 async function noteProgress(db: Executor, stream: Stream, progress: Progress): Promise<void> {
   const { settled, latest, xmax } = progress;
   const moves = settled !== null && latest !== null;
-  const bound = {
-    stream,
-    ...(moves ? { after: settled, latest, xmax } : { after: null, latest: null, xmax: null }),
-  };
   await db.rows`
-    UPDATE chain_progress SET chained_at = clock_timestamp(), after = coalesce(${bound.after}, after),
-      next_after = coalesce(${bound.latest}, next_after), next_xmax = coalesce(${bound.xmax}::xid8, next_xmax)
-    WHERE stream = ${bound.stream}`;
+    UPDATE chain_progress SET chained_at = clock_timestamp(), after = coalesce(${moves ? settled : null}, after),
+      next_after = coalesce(${moves ? latest : null}, next_after),
+      next_xmax = coalesce(${moves ? xmax : null}::xid8, next_xmax)
+    WHERE stream = ${stream}`;
 }
 
 /** @returns the last row of the page (null if there is none), and the number of rows chained */

@@ -68,16 +68,16 @@ export async function updateCustomer(
   if (!found) return false;
   const { id } = found;
   const { firstname, middlename, lastname, accountName, address, phone, displayPicture } = update;
+  const encrypted = (column: 'address' | 'phone', value: string | undefined) =>
+    value === undefined ? null : encrypt(trx.keyring, value, `customers.${column}_encrypted:${id}`);
   await trx.row`
     UPDATE customers SET firstname = coalesce(${firstname ?? null}, firstname),
-      middlename = coalesce(${middlename ?? null}, middlename), lastname = coalesce(${lastname ?? null},
-      lastname),
+      middlename = coalesce(${middlename ?? null}, middlename),
+      lastname = coalesce(${lastname ?? null}, lastname),
       account_name = coalesce(${accountName ?? null}, account_name),
       display_picture = coalesce(${displayPicture ?? null}, display_picture),
-      address_encrypted = coalesce(${address === undefined ? null : encrypt(trx.keyring, address, `customers.address_encrypted:${id}`)},
-        address_encrypted),
-      phone_encrypted = coalesce(${phone === undefined ? null : encrypt(trx.keyring, phone, `customers.phone_encrypted:${id}`)},
-        phone_encrypted),
+      address_encrypted = coalesce(${encrypted('address', address)}, address_encrypted),
+      phone_encrypted = coalesce(${encrypted('phone', phone)}, phone_encrypted),
       updated_at = clock_timestamp()
     WHERE id = ${id}`;
   return true;

@@ -106,7 +106,7 @@ const cases = fc.record({
   reversed: fc.oneof(fc.constant(0n), fc.bigInt({ min: 0n, max: AMOUNT })),
   inDoubt: fc.option(states, { freq: 3 }),
   contradictions: fc.array(contradictions, { maxLength: 3 }),
-  /** Of what is left, or of nothing in particular. */
+  /** Beside the amount that is left, or any amount. */
   wish: fc.oneof(
     fc.constant('all'),
     fc.constantFrom(-1n, 0n, 1n).map((beside) => ({ beside })),

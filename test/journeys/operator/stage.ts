@@ -227,7 +227,7 @@ const payload = (encoding: string, data: string): Payload => ({
   data: Buffer.from(data),
 });
 
-/** What somebody may send by hand: a name, and a payload of which nothing is so. */
+/** Signals that somebody may send by hand: a name, and a payload that is not true. */
 export const STRAY: [name: string, input: Payload][] = [
   ['bankAnswered', payload('json/plain', '{"status":"successful"}')],
   ['foundOverdue', payload('json/plain', '"2020-01-01T00:00:00Z"')],
