@@ -115,7 +115,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     changes: [
       [
         OUTCOME,
-        `AND status = 'pending' AND NOT \${raw(windowPassed('business_now(biller_id)'))}
+        `AND status = 'pending' AND NOT \${windowPassed(sql\`business_now(biller_id)\`)}
       FOR UPDATE),`,
         `AND (status = 'pending' OR decline_reason = 'expired') FOR UPDATE),`,
       ],
