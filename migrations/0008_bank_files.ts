@@ -31,6 +31,7 @@ export async function up(knex: Knex): Promise<void> {
       CHECK (matched + duplicates + unknown_here + amount_differs + malformed <= lines),
       CHECK (status <> 'completed' OR matched + duplicates + unknown_here + amount_differs + malformed = lines)
     );
+    CREATE INDEX bank_statements_of_bank ON bank_statements (bank_id, recorded_at, id);
     CREATE INDEX bank_statements_processing ON bank_statements (id) WHERE status = 'processing';
     COMMENT ON COLUMN bank_statements.begins IS
       'The first day of the file. Bookings are expected from that of the bank''s first file on.';
