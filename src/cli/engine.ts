@@ -22,8 +22,8 @@ const FOLDER = '.assent';
 const CONNECTIONS = 2;
 
 /**
- * The schema login changes a row on each connection: enough to share the disk's writes, and none delays a
- * call.
+ * The schema login changes a row on each connection: enough to share the disk's writes, and none
+ * delays a call.
  */
 const SCHEMA_LOGIN_CONNECTIONS = 4;
 /** A page of a table with tens of millions of rows takes minutes where most of it is done. */

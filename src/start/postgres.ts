@@ -113,8 +113,8 @@ function findBinaries(): { postgres: string; initdb: string } {
 }
 
 /**
- * Postgres refuses to run as root. Root runs it as the user whose data it is; without data as the user
- * `postgres`, which is created if missing.
+ * Postgres refuses to run as root. Root runs it as the user whose data it is; without data as the
+ * user `postgres`, which is created if missing.
  */
 async function serverUser(data: string): Promise<User> {
   const found = fs.statSync(data, { throwIfNoEntry: false });
