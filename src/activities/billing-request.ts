@@ -41,7 +41,7 @@ export interface EndedCharge {
   creditWaits?: true;
 }
 
-export interface Credits {
+interface Credits {
   /** Ids of charges that still wait for the payee's bank. */
   waiting: string[];
   /** When the first waiting charge is overdue; null where none waits. */
