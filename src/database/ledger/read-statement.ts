@@ -109,9 +109,9 @@ export function readFinality(db: Executor, days: Days, party: Party | null): Pro
       (count(*) FILTER (WHERE is_final))::int AS final_days, coalesce((
         SELECT reopenings FROM ledger_periods WHERE month = date_trunc('month', ${last}::date)), 0) AS edition
     FROM (
-      SELECT NOT may_settle_before(${dayBegin(sql`day::date + 1`, db.timeZone)}, ${merchantId})
+      SELECT NOT may_settle_before(${dayBegin(sql`day + 1`, db.timeZone)}, ${merchantId})
         AND NOT EXISTS (SELECT FROM ledger_periods WHERE month <= day AND state = 'reopened') AS is_final
-      FROM generate_series(${first}::date, ${last}::date, interval '1 day') AS day) AS each`;
+      FROM (SELECT ${first}::date + n AS day FROM generate_series(0, ${last}::date - ${first}::date) AS n) AS days) AS each`;
 }
 
 /** @param party for whom; null for the network */
