@@ -77,10 +77,11 @@ function announcementsOf(transitions: readonly Transition[]): Announcement[] {
     Object.entries<AnyAnnouncements>('announces' in one ? one.announces : {}),
   );
   const announces = listed.flatMap(([webhookType, items]) =>
-    [items ?? []].flat().map((tell) => ({ ...tell, webhookType, batchId: tell.batchId ?? newId('batch') })),
+    [items ?? []].flat().map((tell) => ({ ...tell, webhookType })),
   );
+  let alone = 0;
   const webhooks = groupBy(announces, ({ webhookType, entityId, batchId, workflowId, deliveryId }) =>
-    [webhookType, entityId, batchId, workflowId, deliveryId].join(' '),
+    [webhookType, entityId, batchId ?? ++alone, workflowId, deliveryId].join(' '),
   );
   // The type of a transition pairs each webhook with its items.
   return [...webhooks.values()].map((those) => {
