@@ -127,7 +127,7 @@ function stepOf(after: ScheduleRow, step: ScheduleStep): ScheduleTransition {
         event: step.event,
         announces: { 'recurring.upcoming': toBothSides(after, step.upcoming) },
       }
-    : { ...shared, event: step.event, announces: {} };
+    : { ...shared, event: step.event, announces: {}, wakes: null };
 }
 
 /** The change of the status or the terms. */
@@ -154,14 +154,14 @@ function changeOf({ before, after, cause, event, details }: ScheduleChange): Sch
     row: rowOf(after, after.now),
     details: { status, previousStatus, ...details },
     announces: { 'recurring.updated': toBothSides(after, item) },
-    wakes: signal && { workflowId: workflowIds.recurring(id), merchantId, waiting, signal },
+    wakes: signal ? { workflowId: workflowIds.recurring(id), merchantId, waiting, signal } : null,
   };
 }
 
 /** A resumed schedule's workflow is started instead. */
-function signalOf(change: BeforeAndAfter): Signal | undefined {
+function signalOf(change: BeforeAndAfter): Signal | null {
   const { status } = change.after;
-  if (isResumed(change)) return undefined;
+  if (isResumed(change)) return null;
   if (!hasMoved(change) || status === 'completed') return 'termsChanged';
   return status === 'paused' || status === 'suspended' || status === 'cancelled' ? status : 'resumed';
 }

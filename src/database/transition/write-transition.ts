@@ -17,7 +17,7 @@ export async function writeTransitions(
   changed: Transition | readonly Transition[],
 ): Promise<void> {
   const transitions: readonly Transition[] = [changed].flat();
-  const wakes = transitions.flatMap(({ wakes: wake }) => wake ?? []);
+  const wakes = transitions.flatMap((one) => ('wakes' in one && one.wakes) || []);
   // Sent together. The receivers of webhooks are read first: their bodies are made meanwhile.
   await Promise.all([
     announce(trx, announcementsOf(transitions)),
