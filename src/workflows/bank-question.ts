@@ -26,7 +26,7 @@ const { askBank, tellMerchant } = proxyLocalActivities<WebhookActivities>(local(
  * The common part of a charge, an intent and a refund. A bank is asked, its answer is awaited, and
  * the merchant is told the outcome. Each step's summary first reports the step before.
  */
-export interface BankQuestion {
+interface BankQuestion {
   workflowId: string;
   /** Sends the bank the webhooks of its types. */
   ask: (types: WebhookType[], summary: string) => Promise<void>;

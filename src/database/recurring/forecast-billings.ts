@@ -22,7 +22,7 @@ import { AGREEMENT_OF_SCHEDULE } from '../schedule/lock-schedules';
  */
 
 /** Which schedules are meant: a party's own, or one merchant's; all, where neither is given. */
-export interface ForecastOf {
+interface ForecastOf {
   party?: Party | undefined;
   merchantId?: string | undefined;
 }
@@ -34,7 +34,7 @@ const partiesOf = ({ party, merchantId }: ForecastOf) => [
 
 const bound = ({ party, merchantId }: ForecastOf) => ({ entityId: party?.entityId, merchantId });
 
-export interface ForecastLine {
+interface ForecastLine {
   /** `2026-11-21`. */
   date: string;
   currency: string;
