@@ -1,6 +1,6 @@
 /**
- * SQL: the rule of `domain/window-passed.ts`, about the row of an intent or a charge. Every
- * statement that ends one decides by it.
+ * SQL: `windowPassed` of the domain, about the row of an intent or a charge. Every statement that
+ * ends one decides by it.
  *
  * @param now SQL of the owner's business time
  */
