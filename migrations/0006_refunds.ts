@@ -148,15 +148,20 @@ export async function up(knex: Knex): Promise<void> {
       direction                    text CHECK (direction IN ('debit', 'credit')),
       booked_amount                amount,
       booked_currency              currency,
+      -- The day of a line that is unknown here, as the bank wrote it.
+      booked_on                    date,
+      -- The first and the latest file of the bank that report it.
+      first_reported_in            text,
+      reported_in                  text,
       CONSTRAINT reconciliation_exceptions_booked CHECK (((booked_amount IS NULL) = (booked_currency IS NULL))
         AND ((booked_amount IS NOT NULL) = (kind IN ('unknown_here', 'amount_differs')))),
-      CONSTRAINT reconciliation_exceptions_charge CHECK ((billing_request_id IS NULL) = (kind = 'unknown_here')),
+      CONSTRAINT reconciliation_exceptions_charge CHECK (billing_request_id IS NOT NULL OR kind = 'unknown_here'),
       CHECK (refund_id IS NOT NULL OR kind <> 'refund_conflict'),
       CONSTRAINT reconciliation_exceptions_kind CHECK (kind IN ('unanswered', 'late_answer', 'conflicting_answer',
         'duplicate_transaction_id', 'refund_conflict', 'credit_undelivered', 'unknown_here', 'missing_at_bank',
         'amount_differs')),
       CONSTRAINT reconciliation_exceptions_of_what CHECK (refund_id IS NULL OR kind IN ('refund_conflict',
-        'duplicate_transaction_id', 'missing_at_bank', 'amount_differs')),
+        'duplicate_transaction_id', 'unanswered', 'unknown_here', 'missing_at_bank', 'amount_differs')),
       CONSTRAINT reconciliation_exceptions_owned CHECK (state <> 'investigating' OR owner IS NOT NULL),
       CONSTRAINT reconciliation_exceptions_resolved CHECK (((state = 'resolved') = (resolution IS NOT NULL))
         AND ((state = 'resolved') = (resolved_at IS NOT NULL))),
@@ -188,7 +193,8 @@ export async function up(knex: Knex): Promise<void> {
       amount, currency)
       WHERE state <> 'resolved';
     GRANT SELECT, INSERT, UPDATE (state, bank_transaction_id, sequence, resolution, resolved_at, undoes, written_off, owner,
-      bank_note, operator_note, reversal_bank_transaction_id, announced) ON reconciliation_exceptions TO assent_app;
+      bank_note, operator_note, reversal_bank_transaction_id, announced, first_reported_in,
+      reported_in) ON reconciliation_exceptions TO assent_app;
 
     CREATE TRIGGER reconciliation_exceptions_name_parties BEFORE INSERT ON reconciliation_exceptions
       FOR EACH ROW EXECUTE FUNCTION name_parties_of_exception();

@@ -68,7 +68,12 @@ function sendStatement({ accept, body, caller, deps }: Call<ArrivedBankFile, Cov
 }
 
 function messageOf({ status, summary: { lines } }: BankFile): string {
-  const said = { processing: 'is being matched', completed: 'is matched', failed: 'was given up' };
+  const said = {
+    processing: 'is being matched',
+    completed: 'is matched',
+    failed: 'was given up',
+    withdrawn: 'is withdrawn',
+  };
   return `The statement of ${counted(lines, 'lines')} ${said[status]}`;
 }
 

@@ -155,6 +155,7 @@ function exceptionOf(bankId: string, one: Opening): NewException {
       bookedAmount: minorUnits(one.amount),
       bookedCurrency: one.currency ?? null,
       reference: isNamed ? (one.reference ?? null) : null,
+      bookedOn: isUnknown ? (one.bookingDate ?? null) : null,
     },
   };
 }

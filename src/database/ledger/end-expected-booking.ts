@@ -19,6 +19,8 @@ export interface BookingInDoubt {
   bookedCurrency: string | null;
   /** The reference of an unknown line that looks like a reference of ours. */
   reference: string | null;
+  /** The day of an unknown line, as the bank wrote it. */
+  bookedOn?: string | null;
 }
 
 /**
@@ -40,7 +42,7 @@ export async function endExpected(trx: Executor, exceptionId: string): Promise<B
         THEN x.bank_transaction_id ELSE coalesce(r.bank_transaction_id, b.bank_transaction_id) END
       AND e.refund_id IS NOT DISTINCT FROM r.id RETURNING e.*)
     SELECT bank_id, identifier AS bank_transaction_id, direction, amount, currency, amount AS booked_amount,
-      currency AS booked_currency, NULL AS reference
+      currency AS booked_currency, NULL AS reference, booked_on
     FROM ended WHERE matched_by IS NOT NULL`;
 }
 
