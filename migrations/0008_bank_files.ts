@@ -111,6 +111,7 @@ export async function up(knex: Knex): Promise<void> {
       CHECK (booked_id IS NULL OR matched_by IS NOT NULL)
     );
     CREATE INDEX expected_bookings_booked_as ON expected_bookings (bank_id, booked_id) WHERE booked_id IS NOT NULL;
+    CREATE INDEX expected_bookings_of_charge ON expected_bookings (billing_request_id);
     CREATE INDEX expected_bookings_in_no_file ON expected_bookings (bank_id, settlement_day)
       WHERE matched_by IS NULL AND reported_in IS NULL AND ended_at IS NULL AND written_off_at IS NULL;
     CREATE INDEX expected_bookings_written_off ON expected_bookings (bank_id) WHERE written_off_at IS NOT NULL;
