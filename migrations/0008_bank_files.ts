@@ -1,10 +1,7 @@
-import type { Knex } from 'knex';
-
 /**
  * Bookings that are expected of banks, the files of bookings that banks send, and the differences.
  */
-export async function up(knex: Knex): Promise<void> {
-  await knex.raw(`
+export const sql = `
     CREATE TABLE bank_statements (
       id              text PRIMARY KEY CHECK (id ~ '^stm_'),
       bank_id         text NOT NULL REFERENCES entities,
@@ -177,5 +174,4 @@ export async function up(knex: Knex): Promise<void> {
     GRANT SELECT, INSERT, DELETE ON bank_statement_reported TO assent_app;
     GRANT SELECT, INSERT, UPDATE (amount, booked_on, booked_id, first_matched_by, matched_by, reported_in, ended_at, written_off_at)
       ON expected_bookings TO assent_app;
-  `);
-}
+  `;
