@@ -110,7 +110,15 @@ export const READERS: readonly Reader[] = [
   {
     name: 'a bank file in camt.053',
     texts: grammar.CAMT_GRAMMAR,
-    read: (bytes, size) => readToEnd(readCamt(pieces(bytes, size), DAYS, () => undefined)),
+    read: (bytes, size) =>
+      readToEnd(
+        readCamt(
+          pieces(bytes, size),
+          DAYS,
+          () => undefined,
+          () => undefined,
+        ),
+      ),
   },
   { name: 'a query string', texts: grammar.QUERY_GRAMMAR, read: (bytes) => readQuery(`/?${String(bytes)}`) },
   ofHeader('the cookie of the console', (cookie) => openSession(console, requestWith({ cookie }))),

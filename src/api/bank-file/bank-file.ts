@@ -72,6 +72,7 @@ const summaryShown = z
     ),
     amountDiffers: shown.count('The network has another amount, currency or direction', 1),
     malformed: shown.count('Cannot be read', 1),
+    pending: shown.count('Have the reference of a charge or refund that had not ended', 0),
     notKept: shown.count('Lines above that differ, and are not in the file of differences', 0),
   })
   .meta({ id: 'BankStatementSummary' });
@@ -79,8 +80,8 @@ const summaryShown = z
 const sentStatement = z.strictObject({
   statementId: shown.id('statement'),
   status: oneOf(
-    ['processing', 'completed', 'failed'],
-    '`processing` while it is matched; `failed` where lines of it were lost, by a restored back-up for one: send it again with any change, as an empty line at its end',
+    ['processing', 'completed', 'failed', 'withdrawn'],
+    '`processing` while it is matched; `failed` where lines of it were lost, by a restored back-up for one: send it again with any change, as an empty line at its end; `withdrawn` by the operator: it counts no more',
     'processing',
   ),
 });
@@ -144,7 +145,12 @@ function sendStatement({ accept, body, caller, deps }: Call<ArrivedBankFile, Cov
 }
 
 function messageOf({ status, summary: { lines } }: BankFile): string {
-  const said = { processing: 'is being matched', completed: 'is matched', failed: 'was given up' };
+  const said = {
+    processing: 'is being matched',
+    completed: 'is matched',
+    failed: 'was given up',
+    withdrawn: 'is withdrawn',
+  };
   return `The statement of ${counted(lines, 'lines')} ${said[status]}`;
 }
 
