@@ -19,6 +19,7 @@ const LONGEST = [
   'browser/console/views',
   'api/http/hostile-text',
   'readers',
+  'api/crowd-behind-balancer',
   'api/crowd',
   'start/main',
   'browser/sandbox',
