@@ -11,6 +11,7 @@ const { default: Sequencer } = require('@jest/test-sequencer');
 /** From a minute down to twenty seconds, on two cores. */
 const LONGEST = [
   'journeys/schedules',
+  'journeys/worker-death',
   'journeys/history',
   'crash/replicas',
   'journeys/operator-acts',
