@@ -16,8 +16,8 @@ const GROWTH_MAX = 3;
 /** Less is no matter of growth; the cost of a square passes it well below the longest text. */
 const FLOOR = { cpuMs: 8, allocated: 4_000_000 };
 /**
- * One run is enough for a suspicion. Each of several has to confirm it, and then each try: a measure
- * of the heap ends in a collection of all of it, which takes longer than most texts.
+ * One run is enough for a suspicion. Each of several has to confirm it, and then each try: a
+ * measure of the heap ends in a collection of all of it, which takes longer than most texts.
  */
 const SUSPICION = 2.5;
 const TRIES = 4;
