@@ -403,7 +403,13 @@ test('a bank lists its files, newest first, and how far they reach', async () =>
   });
   expect(statements).toMatchObject([
     { statementId: body.data?.['statementId'], status: 'processing', from: today, through: today },
-    { statementId: third.id, status: 'completed', from: null, through: yesterday, summary: third.summary },
+    {
+      statementId: third.id,
+      status: 'completed',
+      from: yesterday,
+      through: yesterday,
+      summary: third.summary,
+    },
     { statementId: second.id, from: addDays(today, -2), through: addDays(today, -2) },
     { statementId: first.id, from: addDays(today, -4), through: addDays(today, -3), summary: first.summary },
   ]);
