@@ -756,22 +756,16 @@ describe('a merchant that bills again', () => {
   });
 });
 
+/** An exception as webhooks have it, and the fields that only the API shows. */
+const sent = ({ note, merchantName, bankName, direction, bookedAmount, bookedCurrency, ...rest }: Shown) => ({
+  more: [note, merchantName, bankName, direction, bookedAmount, bookedCurrency],
+  rest,
+});
+
 describe('both sides of an exception', () => {
   test('hear that it was opened and that it was resolved, each in its own numbers; ids and notes are the bank’s alone', async () => {
     const { id } = await charge(parties);
     await second(id);
-    const sent = ({
-      note,
-      merchantName,
-      bankName,
-      direction,
-      bookedAmount,
-      bookedCurrency,
-      ...rest
-    }: Shown) => ({
-      more: [note, merchantName, bankName, direction, bookedAmount, bookedCurrency],
-      rest,
-    });
     const { rest: opened } = sent(await theOne());
     await end({ ...CONFIRMED, note: 'case 4711' });
     const { more, rest: resolved } = sent(await theOne());
