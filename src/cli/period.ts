@@ -1,24 +1,15 @@
-import { Argument, type Command } from 'commander';
+import type { Command } from 'commander';
 import type { Transaction } from '../database/pool/connection';
 import { closePeriod, reopenPeriod } from '../database/ledger/close-period';
 import { keepDigest, longStatements, readDigest, readFinality } from '../database/ledger/read-statement';
 import { HASHED_MAX } from '../domain/books/statement';
-import { addDays, parseDay } from '../domain/calendar';
-import { OperatorError } from '../domain/failures';
+import { addDays } from '../domain/calendar';
 import { counted } from '../domain/words/counted';
 import { digestOf } from '../files/statement-file';
 import { command, onEngine } from './command';
 import { anyRing } from './engine';
-import { operator, reasonOption, type Explained } from './options';
+import { firstDayOf, monthArgument, operator, reasonOption, type Explained } from './options';
 import { progress } from './output';
-
-const monthArgument = () =>
-  new Argument('<month>', '2026-11').argParser((given) => {
-    if (!parseDay(`${given}-01`).ok) throw new OperatorError(`${given} is no month: say it as in 2026-11`);
-    return given;
-  });
-
-const firstDayOf = (month: string) => `${month}-01`;
 
 export function fill(period: Command): void {
   command(period, 'close', 'close a month that is over: what comes later goes to the day that it is then')
