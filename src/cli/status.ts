@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
 import type { Config } from '../settings/config';
 import type { Database } from '../database/pool/connection';
+import { lateBookings, type Unreached } from '../database/bank-file/unreached-bookings';
+import { entityNames } from '../database/entity/create-entity';
 import { listWorkers } from '../database/engine/worker-heartbeat';
 import { outboxBacklog, type OutboxBacklog } from '../database/outbox';
 import { unresolvedExceptions } from '../database/reconciliation-exception/list-exceptions';
@@ -34,16 +36,18 @@ async function readStatus(db: Database, config: Config) {
   try {
     // First and alone: if the database hangs, only one connection is waited for.
     const workers = await listWorkers(db);
-    const [problems, warnings, outbox, overdue, exceptions, books, queues] = await Promise.all([
+    const [problems, warnings, outbox, overdue, exceptions, books, late, queues] = await Promise.all([
       serviceProblems(db, client),
       serviceWarnings(db),
       outboxBacklog(db),
       overdueBacklog(db, OVERDUE_AFTER_S),
       unresolvedExceptions(db),
       readLastResult(db),
+      lateBookings(db, config.BOOKINGS_LATE_DAYS),
       // A Temporal that does not answer is among the problems.
       taskQueues(client).catch(() => []),
     ]);
+    const names = await entityNames(db, [...new Set(late.map(({ bankId }) => bankId))]);
     const { apiUrl, temporalUiUrl, logFile } = engineOf(config) ?? {};
     return {
       ready: problems.length === 0,
@@ -57,6 +61,7 @@ async function readStatus(db: Database, config: Config) {
       overdue,
       exceptions: exceptionsOf(exceptions),
       books,
+      bookingsUnreached: late.map(({ amount: _, ...one }) => ({ ...one, name: names.get(one.bankId) ?? '' })),
       where: {
         temporalAddress: config.TEMPORAL_ADDRESS,
         temporalNamespace: client.options.namespace,
@@ -93,7 +98,7 @@ const atLeast = ({ isMinimum }: { isMinimum: boolean }, count: number) =>
   `${isMinimum ? 'at least ' : ''}${count}`;
 
 function inWords(report: Report): string {
-  const { problems, warnings, outbox, overdue, exceptions, books, where } = report;
+  const { problems, warnings, outbox, overdue, exceptions, books, bookingsUnreached, where } = report;
   const late = overdue
     .filter(({ count }) => count > 0)
     .map((one) => `${counted(one.count, one.kind)}, the first for ${seconds(one.oldestAgeS)}`);
@@ -108,12 +113,22 @@ function inWords(report: Report): string {
       'Exceptions',
       `${atLeast(exceptions, exceptions.open)} open, ${atLeast(exceptions, exceptions.investigating)} investigating`,
     ],
+    ...bookingsUnreached.map((one): [string, string] => ['Bank files', unreachedInWords(one)]),
     ...Object.entries(where),
   ];
   return [factsOf(facts), ...tablesOf(report)].join('\n');
 }
 
-function booksInWords({ differences, found, verifiedAt }: LastResult): string {
+/** Settlements of a bank in a currency that its files do not reach. */
+function unreachedInWords(one: Omit<Unreached, 'amount'> & { name: string }): string {
+  const { bankId, name, currency, bookings, since, reached } = one;
+  const files = reached === null ? `no file in ${currency}` : `files in ${currency} up to ${reached}`;
+  const those = `${atLeast(one, bookings)} ${bookings === 1 ? 'settlement' : 'settlements'}`;
+  const are = bookings === 1 ? 'is' : 'are';
+  return `${name} (${bankId}) has sent ${files}: ${those} since ${since} ${are} not reached`;
+}
+
+export function booksInWords({ differences, found, verifiedAt }: LastResult): string {
   if (differences === null) return 'not verified yet: "assent books verify" does so now';
   const at = verifiedAt.toISOString();
   if (differences === 0) return `right, as of ${at}`;
