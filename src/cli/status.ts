@@ -8,6 +8,7 @@ import { outboxBacklog, type OutboxBacklog } from '../database/outbox';
 import { unresolvedExceptions } from '../database/reconciliation-exception/list-exceptions';
 import { overdueBacklog } from '../database/recover/open-work';
 import { readLastResult, type LastResult } from '../database/verify/nightly-result';
+import { shownSum } from '../domain/money';
 import { counted } from '../domain/words/counted';
 import { OVERDUE_AFTER_S } from '../process/service-metrics';
 import { serviceProblems, serviceWarnings } from '../temporal/readiness';
@@ -61,7 +62,11 @@ async function readStatus(db: Database, config: Config) {
       overdue,
       exceptions: exceptionsOf(exceptions),
       books,
-      bookingsUnreached: late.map(({ amount: _, ...one }) => ({ ...one, name: names.get(one.bankId) ?? '' })),
+      bookingsUnreached: late.map((one) => ({
+        ...one,
+        name: names.get(one.bankId) ?? '',
+        ...shownSum(BigInt(one.amount), one.currency),
+      })),
       where: {
         temporalAddress: config.TEMPORAL_ADDRESS,
         temporalNamespace: client.options.namespace,
@@ -94,7 +99,7 @@ export const outboxInWords = ({ call, later }: Awaited<ReturnType<typeof outboxB
 const oldest = ({ messages, oldestAgeS }: OutboxBacklog) =>
   messages > 0 ? `, the oldest for ${seconds(oldestAgeS)}` : '';
 /** No number is exact if any count stopped early. */
-const atLeast = ({ isMinimum }: { isMinimum: boolean }, count: number) =>
+export const atLeast = ({ isMinimum }: { isMinimum: boolean }, count: number) =>
   `${isMinimum ? 'at least ' : ''}${count}`;
 
 function inWords(report: Report): string {

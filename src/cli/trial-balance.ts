@@ -27,7 +27,6 @@ export function fill(command: Command): void {
         const wrong = totals.filter(({ debits, credits }) => debits !== credits);
         if (wrong.length > 0) process.exitCode = 1;
         const names = await entityNames(db, [...new Set(accounts.map(({ partyId }) => partyId))]);
-        const shown = (sums: Sums) => shownSums(amountsOf(sums), sums.currency);
         const rows = accounts.slice(0, TABLE_ROWS_MAX).map(({ partyId, account, ...sums }) => {
           const { debits, credits, balance } = sumsInFull(amountsOf(sums), sums.currency);
           const name = names.get(partyId);
@@ -65,6 +64,8 @@ export function fill(command: Command): void {
 }
 
 const amountsOf = ({ debits, credits }: Sums) => ({ debits, credits, balance: credits - debits });
+
+const shown = (sums: Sums) => shownSums(amountsOf(sums), sums.currency);
 
 function totalInWords(sums: Sums): string {
   const { debits, credits, balance } = sumsInFull(amountsOf(sums), sums.currency);

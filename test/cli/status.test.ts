@@ -97,6 +97,7 @@ it('names each bank and currency whose settlements no file reaches after BOOKING
     currency: 'NGN',
     bookings,
     isMinimum: false,
+    amount: bookings,
     since: day,
     reached,
   });

@@ -52,7 +52,9 @@ export async function readTrialBalance(
   );
   return {
     accounts: accounts.slice(0, atMost),
-    totals: all.flatMap(({ partyId, account: _, ...sums }) => (partyId === null ? [sums] : [])),
+    totals: all.flatMap(({ partyId, currency, debits, credits }) =>
+      partyId === null ? [{ currency, debits, credits }] : [],
+    ),
     cut: accounts.length > atMost,
   };
 }
