@@ -68,7 +68,11 @@ const COMMANDS: [name: string, description: string, load: () => Module][] = [
     'where a bank’s word and the network’s may differ: somebody has to look',
     () => require('./exceptions') as Module,
   ],
-  ['statement', 'what banks say that they booked', () => require('./statement') as Module],
+  [
+    'statement',
+    'what a party is shown of a day, and what banks say that they booked',
+    () => require('./statement') as Module,
+  ],
   ['batches', 'large batches of customers', () => require('./batches') as Module],
   ['database', 'the database itself: its logins, copies of it', () => require('./database') as Module],
   [

@@ -16,19 +16,24 @@ import { Failure, OperatorError } from '../domain/failures';
 import { counted } from '../domain/words/counted';
 import { linesLimit, stageBankFile, type CoveredDays } from '../files/bank-file/intake';
 import { workerProblems } from '../temporal/readiness';
-import { command, onEngine, type Outcome } from './command';
+import { showStatement, type StatementQuery } from '../api/billing/statement';
+import { command, onEngine, unknownEntity, type Outcome } from './command';
 import { anyRing } from './engine';
 import { dayOption, operator, reasonOption, type Explained } from './options';
-import { progress } from './output';
+import { factsOf, progress, type Cell } from './output';
 
 /**
- * `assent statement match`: the operator hands in a bank's file, as the bank itself would. The same
- * workflow matches it.
+ * `assent statement show`: what a party is shown. `match`: the operator hands in a bank's file, as
+ * the bank itself would, and the same workflow matches it.
  */
 
 const POLL_MS = 500;
 /** Longest that it is waited for while nothing moves. The workflow goes on all the same. */
 const STANDS_STILL_MS = 120_000;
+
+interface Asked extends StatementQuery {
+  entity: string;
+}
 
 interface Given extends Explained, CoveredDays {
   bank: string;
@@ -51,6 +56,32 @@ export function fill(statements: Command): void {
         return outcome(statement);
       }, anyRing),
     );
+
+  command(statements, 'show', 'a party’s statement, as it reads it by API')
+    .requiredOption('--entity <id>', 'the bank, merchant or provider')
+    .addOption(dayOption('--date <day>', 'a settlement day').makeOptionMandatory())
+    .option('--currency <code>', 'left out, the first of ACCEPTED_CURRENCIES')
+    .action(
+      onEngine(async (db, config, { entity, ...query }: Asked) => {
+        const party = await findEntity(db, entity);
+        if (!party) throw unknownEntity();
+        const caller = { entityId: entity, role: party.type };
+        const { message, data } = await showStatement({ caller, query, deps: { db, config, log: WARNINGS } });
+        return { json: data, text: `${message}.\n${statementInWords(data)}` };
+      }, anyRing),
+    );
+}
+
+const WARNINGS = { warn: (_: object, said: string) => process.stderr.write(`${said}\n`) };
+
+type Shown = Awaited<ReturnType<typeof showStatement>>['data'];
+
+function statementInWords(data: Shown): string {
+  const facts = Object.entries(data).map(([name, value]): [string, Cell] => {
+    if (typeof value !== 'object' || value === null) return [name, value];
+    return [name, 'count' in value ? `${value.count}, ${value.amount}` : JSON.stringify(value)];
+  });
+  return factsOf(facts);
 }
 
 /** @returns the statement's id; that of an earlier one where it is the same file */

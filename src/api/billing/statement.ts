@@ -31,7 +31,18 @@ import * as schema from './statement-schema';
 
 type Filter = z.output<typeof schema.statementFileQuery>;
 
-export async function showStatement({ caller, query, deps }: QueryCall<typeof schema.statementQuery>) {
+type StatementDeps = Pick<ApiDeps, 'db' | 'config'> & {
+  log: { warn: (details: object, message: string) => unknown };
+};
+
+export type StatementQuery = z.output<typeof schema.statementQuery>;
+
+/** For the API, and for an operator in the name of a party. */
+export async function showStatement({
+  caller,
+  query,
+  deps,
+}: Pick<QueryCall<typeof schema.statementQuery>, 'caller' | 'query'> & { deps: StatementDeps }) {
   const { date } = query;
   const of = await statementOf(deps, caller, date, query);
   const timeZone = deps.config.NETWORK_TIMEZONE;
@@ -84,7 +95,7 @@ async function statementFile({
  *   that names one, and for a currency that is not accepted and that nothing has settled in
  */
 async function statementOf(
-  { db, config: { ACCEPTED_CURRENCIES: accepted } }: ApiDeps,
+  { db, config: { ACCEPTED_CURRENCIES: accepted } }: StatementDeps,
   caller: Party,
   date: string,
   { currency: code, merchantId }: Filter,
@@ -107,7 +118,12 @@ async function partyOf(db: Executor, { entityId, role }: Party, merchantId?: str
 }
 
 /** Without it the file is read once more when it is asked for next. */
-async function keep({ db, log }: ApiDeps, of: StatementOf, edition: number, sha256: string): Promise<void> {
+async function keep(
+  { db, log }: StatementDeps,
+  of: StatementOf,
+  edition: number,
+  sha256: string,
+): Promise<void> {
   await keepDigest(db, of, edition, sha256).catch((err: unknown) =>
     log.warn({ err }, 'the digest of a statement was not kept'),
   );
