@@ -1,9 +1,9 @@
 import { HASHED_MAX, MOVEMENTS, type Movements } from '../../domain/books/statement';
 import type { Database, Executor, Transaction } from '../pool/connection';
-import { customPlan, raw } from '../pool/statement';
+import { customPlan, joined, raw, sql, type Fragment } from '../pool/statement';
 import { dayBegin } from '../clock/day-begin';
 import type { TransactionRecord } from './list-transactions';
-import { SIDES, type Party } from '../query/party';
+import { sidesOf, type Party } from '../query/party';
 
 /**
  * A party's balance at the end of a settlement day and the movements of that day, read from the
@@ -43,20 +43,19 @@ export interface StatementTotals extends Movements {
 }
 
 /** The parties of a party's postings: itself, and for a provider its merchants. */
-export const POSTED_TO: Record<Party['role'], string> = {
-  bank: 'ARRAY[:partyId::text]',
-  merchant: 'ARRAY[:partyId::text]',
-  provider: 'ARRAY(SELECT id FROM entities WHERE provider_id = :partyId)',
-};
-
-const SHOWN = `p.currency = :currency AND p.account <> 'disputed' AND e.kind <> 'credit'`;
+export const postedTo = ({ entityId, role }: Party): Fragment =>
+  role === 'provider'
+    ? sql`ARRAY(SELECT id FROM entities WHERE provider_id = ${entityId})`
+    : sql`ARRAY[${entityId}::text]`;
 
 /** One index finds the day's first and last entry, another the party's entries between them. */
-export const OF_THE_DAY = `p.entry_id >= (SELECT min(id) FROM ledger_entries WHERE settlement_day = :date)
-  AND p.entry_id <= (SELECT max(id) FROM ledger_entries WHERE settlement_day = :date)
-  AND e.settlement_day = :date`;
+export const ofTheDay = (
+  date: string,
+) => sql`p.entry_id >= (SELECT min(id) FROM ledger_entries WHERE settlement_day = ${date})
+  AND p.entry_id <= (SELECT max(id) FROM ledger_entries WHERE settlement_day = ${date})
+  AND e.settlement_day = ${date}`;
 
-const END_OF_DAY = dayBegin(':date::date + 1');
+const endOf = (date: string, timeZone: string) => dayBegin(sql`${date}::date + 1`, timeZone);
 
 export interface Finality {
   final: boolean;
@@ -73,9 +72,9 @@ export interface Finality {
  * time too, since a new merchant may start at it.
  */
 export function readFinality(db: Executor, date: string, party: Party | null): Promise<Finality> {
+  const merchantId = party?.role === 'merchant' ? party.entityId : null;
   return db.oneRow<Finality>`
-    SELECT NOT may_settle_before(${raw(END_OF_DAY, { date, timeZone: db.timeZone })},
-      ${party?.role === 'merchant' ? party.entityId : null}) AND NOT EXISTS (
+    SELECT NOT may_settle_before(${endOf(date, db.timeZone)}, ${merchantId}) AND NOT EXISTS (
         SELECT FROM ledger_periods r WHERE r.month <= of_day.month AND r.state = 'reopened') AS final,
       coalesce(p.reopenings, 0) AS edition
     FROM (SELECT date_trunc('month', ${date}::date)::date AS month) AS of_day LEFT JOIN ledger_periods p
@@ -100,15 +99,11 @@ export async function readInOneSnapshot<Read>(
   });
 }
 
-export async function hasSettledIn(
-  db: Executor,
-  { entityId: partyId, role }: Party,
-  currency: string,
-): Promise<boolean> {
-  const posted = `SELECT FROM ledger_balances WHERE party_id = ANY(${POSTED_TO[role]}) AND currency = :currency`;
-  return (
-    (await customPlan(db).row`SELECT WHERE EXISTS (${raw(posted, { currency, partyId })})`) !== undefined
-  );
+export async function hasSettledIn(db: Executor, party: Party, currency: string): Promise<boolean> {
+  const posted = await customPlan(db).row`
+    SELECT WHERE EXISTS (
+      SELECT FROM ledger_balances WHERE party_id = ANY(${postedTo(party)}) AND currency = ${currency})`;
+  return posted !== undefined;
 }
 
 export async function readTotals(db: Executor, of: StatementOf): Promise<StatementTotals> {
@@ -122,7 +117,7 @@ export async function readTotals(db: Executor, of: StatementOf): Promise<Stateme
         ELSE kind || 's' END END AS what,
       sum(count)::int AS count, sum(debits + credits)::text AS amount, sum(balance)::text AS balance
     FROM ledger_balances
-    WHERE party_id = ANY(${raw(POSTED_TO[party.role], { partyId: party.entityId })})
+    WHERE party_id = ANY(${postedTo(party)})
       AND currency = ${currency} AND account <> 'disputed'
       AND (day < ${date} OR (day = ${date} AND kind <> 'credit')) GROUP BY 1`;
   const named = new Map(found.map((one) => [one.what, one]));
@@ -138,15 +133,13 @@ export async function readTotals(db: Executor, of: StatementOf): Promise<Stateme
   };
 }
 
-async function openExceptions(
-  db: Executor,
-  { party: { entityId, role }, date, currency }: StatementOf,
-): Promise<number> {
+async function openExceptions(db: Executor, { party, date, currency }: StatementOf): Promise<number> {
+  const end = endOf(date, db.timeZone);
   const { count } = await customPlan(db).oneRow<{ count: number }>`
     SELECT count(*)::int AS count FROM reconciliation_exceptions
-    WHERE (${raw(SIDES[role].join(' OR '), { entityId })}) AND currency = ${currency}
-      AND opened_at < ${raw(END_OF_DAY, { date, timeZone: db.timeZone })}
-      AND (resolved_at IS NULL OR resolved_at >= ${raw(END_OF_DAY, { date, timeZone: db.timeZone })})`;
+    WHERE (${joined(sidesOf(party), ' OR ')}) AND currency = ${currency}
+      AND opened_at < ${end}
+      AND (resolved_at IS NULL OR resolved_at >= ${end})`;
   return count;
 }
 
@@ -169,21 +162,21 @@ export async function* readLines(
   db: Executor,
   { party, date, currency }: StatementOf,
 ): AsyncGenerator<StatementLine[], void, void> {
-  for (const partyId of await postedTo(db, { party, date, currency })) {
+  for (const partyId of await movedParties(db, { party, date, currency })) {
     for (let after: bigint | undefined = 0n; after !== undefined;) {
-      const bindings = { partyId, date, currency, after };
       const page: (StatementLine & { entryId: bigint })[] = await customPlan(db).rows`
   WITH page AS MATERIALIZED (
     -- A bank with both the payer and the payee has two postings, but one line.
     SELECT p.entry_id AS id, max(p.amount) AS amount
     FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id
-    WHERE p.party_id = ${bindings.partyId} AND ${raw(SHOWN, bindings)} AND ${raw(OF_THE_DAY, bindings)} AND p.entry_id > ${bindings.after}::bigint
+    WHERE p.party_id = ${partyId} AND p.currency = ${currency} AND p.account <> 'disputed' AND e.kind <> 'credit'
+      AND ${ofTheDay(date)} AND p.entry_id > ${after}::bigint
     GROUP BY p.entry_id ORDER BY p.entry_id LIMIT ${raw(PAGE)})
   SELECT * FROM (SELECT e.id AS entry_id, t.transaction_id, t.reference, t.type, t.status, page.amount, t.currency,
     t.description, t.customer_id, t.merchant_id, t.bank_id, t.billing_request_id, t.schedule_id,
     t.bank_transaction_id, t.decline_reason,
-    ${raw(backBy('refund', 'refunds part'), bindings)} - ${raw(backBy('refund_return', RETURNS), bindings)} AS refunded_amount,
-    ${raw(backBy('reversal', '(SELECT transaction_id AS id, billing_request_id FROM reversals) AS part'), bindings)} AS reversed_amount,
+    ${backBy('refund', sql`refunds part`, date)} - ${backBy('refund_return', RETURNS, date)} AS refunded_amount,
+    ${backBy('reversal', REVERSED, date)} AS reversed_amount,
     t.created_at, e.settled_at, t.payee_bank_id, t.payee_lookup_id AS "payeeLookupID", t.metadata,
     sum(coalesce(octet_length(t.metadata::text), 0)) OVER (ORDER BY e.id) AS bytes
   FROM page JOIN ledger_entries e ON e.id = page.id JOIN LATERAL (
@@ -204,11 +197,11 @@ export async function* readLines(
 }
 
 /** Parties with lines that day. A provider may have many merchants, and few move. */
-async function postedTo(db: Executor, { party, date, currency }: StatementOf): Promise<string[]> {
+async function movedParties(db: Executor, { party, date, currency }: StatementOf): Promise<string[]> {
   if (party.role !== 'provider') return [party.entityId];
   const found = await customPlan(db).rows<{ partyId: string }>`
     SELECT DISTINCT party_id FROM ledger_balances
-    WHERE party_id = ANY(${raw(POSTED_TO.provider, { partyId: party.entityId })}) AND day = ${date}
+    WHERE party_id = ANY(${postedTo(party)}) AND day = ${date}
       AND currency = ${currency} ORDER BY 1`;
   return found.map(({ partyId }) => partyId);
 }
@@ -220,15 +213,16 @@ const IMMUTABLE = `transaction_id, reference, type, ${STATUS_THEN}, currency, de
   billing_request_id, schedule_id, bank_transaction_id, decline_reason, created_at, payee_bank_id, payee_lookup_id, metadata`;
 
 /** SQL of the amount of a charge that came back by the end of the day. */
-const backBy = (kind: 'refund' | 'refund_return' | 'reversal', of: string) =>
-  `CASE e.kind WHEN 'charge' THEN coalesce((
+const backBy = (kind: 'refund' | 'refund_return' | 'reversal', of: Fragment, date: string) =>
+  sql`CASE e.kind WHEN 'charge' THEN coalesce((
      SELECT sum(back.amount)::bigint FROM ${of}
-       JOIN ledger_entries later ON later.resource_id = part.id AND later.kind = '${kind}'
+       JOIN ledger_entries later ON later.resource_id = part.id AND later.kind = '${raw(kind)}'
        JOIN ledger_postings back ON back.entry_id = later.id AND back.direction = 'debit'
-     WHERE part.billing_request_id = e.resource_id AND later.settlement_day <= :date), 0) ELSE 0 END`;
+     WHERE part.billing_request_id = e.resource_id AND later.settlement_day <= ${date}), 0) ELSE 0 END`;
 
-const RETURNS = `(
+const RETURNS = sql`(
        SELECT return_transaction_id AS id, billing_request_id FROM refunds WHERE returned_at IS NOT NULL) AS part`;
+const REVERSED = sql`(SELECT transaction_id AS id, billing_request_id FROM reversals) AS part`;
 
 /** @returns the SHA-256 of the file; undefined before the first hash */
 export async function readDigest(
