@@ -13,9 +13,11 @@ import {
   type StatementTotals,
 } from '../../database/ledger/read-statement';
 import type { Party } from '../../database/query/party';
+import { todayOf } from '../../database/clock/today';
+import { isMonth, lastOfMonth } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
 import { shownSums } from '../../domain/money';
-import { HASHED_MAX, MOVEMENTS, type Movements } from '../../domain/books/statement';
+import { HASHED_MAX, MOVEMENTS, onDay, type Days, type Movements } from '../../domain/books/statement';
 import { ANYONE, BILLERS } from '../http/callers';
 import type { ApiDeps } from '../http/deps';
 import { digestOf, statementFile as contentOf } from '../../files/statement-file';
@@ -26,41 +28,57 @@ import { invalidRequest } from '../http/validation';
 import * as schema from './statement-schema';
 
 /**
- * Statements: what a party is owed at the end of a settlement day, and each thing that moved it.
+ * Statements: what a party is owed at the end of a settlement day or a month, and each thing that
+ * moved it.
  */
 
 type Filter = z.output<typeof schema.statementFileQuery>;
 
 export async function showStatement({ caller, query, deps }: QueryCall<typeof schema.statementQuery>) {
-  const { date } = query;
-  const of = await statementOf(deps, caller, date, query);
+  const { month } = query;
+  const asked = periodOf(query);
+  const of = await statementOf(deps, caller, asked, query);
   const timeZone = deps.config.NETWORK_TIMEZONE;
-  const { totals, final, edition, kept, made } = await readInOneSnapshot(
+  const { totals, final, finalDays, edition, kept, made } = await readInOneSnapshot(
     deps.db,
-    date,
+    of.days,
     of.party,
-    (trx, seen) => readStatement(trx, of, seen),
+    // Each day of a month that goes on has another file, and none is kept.
+    (trx, seen) => readStatement(trx, of, seen, month === undefined || seen.final),
   );
   if (final && made !== null) await keep(deps, of, edition, made);
   return {
-    message: `The statement of ${date} in ${of.currency} is ${final ? 'final' : 'not final yet'}`,
+    message: `The statement of ${asked} in ${of.currency} is ${final ? 'final' : 'not final yet'}`,
     data: {
-      date,
+      date: of.days.last,
+      ...(month !== undefined && { month }),
       currency: of.currency,
       timezone: timeZone,
       final,
       ...shown(of.currency, totals),
       sha256: kept ?? made,
+      ...(month !== undefined && { days: shownDays(of.currency, totals, finalDays) }),
     },
   };
 }
 
-/** A long day's digest is made with its file, or when its month is closed. */
-async function readStatement(trx: Executor, of: StatementOf, finality: Finality) {
+/** @throws Failure invalid_request unless it is either a day or a month */
+function periodOf({ date, month }: z.output<typeof schema.statementQuery>): string {
+  const period = date ?? month;
+  if (period === undefined)
+    throw invalidRequest([{ path: 'query.date', message: 'is required, or a month' }]);
+  if (date !== undefined && month !== undefined)
+    throw invalidRequest([{ path: 'query.month', message: 'must not stand beside a date' }]);
+  return period;
+}
+
+/** A long statement's digest is made with its file, or when its month is closed. */
+async function readStatement(trx: Executor, of: StatementOf, finality: Finality, isHashed: boolean) {
   const totals = await readTotals(trx, of);
   const kept = finality.final ? await readDigest(trx, of, finality.edition) : undefined;
   const moved = MOVEMENTS.reduce((sum, name) => sum + totals[name].count, 0);
-  const made = kept !== undefined || moved > HASHED_MAX ? null : await digestOf(trx, of);
+  const isMade = isHashed && kept === undefined && moved <= HASHED_MAX;
+  const made = isMade ? await digestOf(trx, of) : null;
   return { totals, ...finality, kept, made };
 }
 
@@ -71,7 +89,7 @@ async function statementFile({
   deps,
 }: Call<unknown, Filter, z.output<typeof schema.statementFilePath>>) {
   const of = await statementOf(deps, caller, date, query);
-  const { final, edition } = await readFinality(deps.db, date, of.party);
+  const { final, edition } = await readFinality(deps.db, of.days, of.party);
   return {
     ...contentOf(deps.db, of),
     fileName: `statement-${date}-${of.currency}.csv`,
@@ -80,13 +98,15 @@ async function statementFile({
 }
 
 /**
+ * @param period a day or a month
  * @throws Failure not_found for a merchant that is not the caller's; invalid_request from a bank
- *   that names one, and for a currency that is not accepted and that nothing has settled in
+ *   that names one, for a month that has not begun, and for a currency that is not accepted and
+ *   that nothing has settled in
  */
 async function statementOf(
   { db, config: { ACCEPTED_CURRENCIES: accepted } }: ApiDeps,
   caller: Party,
-  date: string,
+  period: string,
   { currency: code, merchantId }: Filter,
 ): Promise<StatementOf> {
   const party = await partyOf(db, caller, merchantId);
@@ -96,7 +116,17 @@ async function statementOf(
     const message = `must be ${accepted.length > 1 ? 'one of ' : ''}${accepted.join(', ')}`;
     throw invalidRequest([{ path: 'query.currency', message }]);
   }
-  return { date, currency, party };
+  return { days: await daysOf(db, party, period), currency, party };
+}
+
+/** The current month ends today, by the party's clock. */
+async function daysOf(db: Executor, { entityId }: Party, period: string): Promise<Days> {
+  if (!isMonth(period)) return onDay(period);
+  const first = `${period}-01`;
+  const today = await todayOf(db, entityId);
+  if (first > today) throw invalidRequest([{ path: 'query.month', message: 'must have begun' }]);
+  const last = lastOfMonth(period);
+  return { first, last: last < today ? last : today };
 }
 
 async function partyOf(db: Executor, { entityId, role }: Party, merchantId?: string): Promise<Party> {
@@ -116,7 +146,7 @@ async function keep({ db, log }: ApiDeps, of: StatementOf, edition: number, sha2
 /** In major units; a sum that had to be rounded is beside them in full. */
 function shown(
   currency: string,
-  { openingBalance, closingBalance, exceptionsOpen, ...moved }: StatementTotals,
+  { openingBalance, closingBalance, exceptionsOpen, balances: _, ...moved }: StatementTotals,
 ) {
   const amountOf = (name: keyof Movements) => [name, moved[name].amount] as const;
   const { exact, ...sums } = shownSums(
@@ -143,6 +173,13 @@ function shown(
   };
 }
 
+const shownDays = (currency: string, { balances }: StatementTotals, finalDays: number) =>
+  balances.map(({ date, closingBalance }, n) => ({
+    date,
+    ...shownSums({ closingBalance }, currency),
+    final: n < finalDays,
+  }));
+
 const route = section('Statements');
 const refusals = { not_found: 'You have no merchant with this id' };
 
@@ -151,7 +188,7 @@ export const statementRoutes = [
     id: 'getStatement',
     summary: 'Retrieve a statement',
     description:
-      'What moved on one settlement day, in one currency, and what the network owes you for it: for a bank, a merchant, or a provider, whose merchants are taken together unless it names one. A charge settles on the day of its `settledAt` in the network’s time zone. `closingBalance` is the next day’s `openingBalance`. For a merchant it is `openingBalance` + `charges` − `refunds` + `refundReturns` − `reversals`; for a bank `openingBalance` − `charges` + `refunds` − `refundReturns` + `reversals` + `credits` − `creditsReversed` + `writeOffs`.',
+      'What moved on one settlement day (`date`) or in one `month`, in one currency, and what the network owes you for it: for a bank, a merchant, or a provider, whose merchants are taken together unless it names one. A charge settles on the day of its `settledAt` in the network’s time zone. `closingBalance` is the next day’s `openingBalance`. The figures of a month are the sums of its days’, and of the current month end today. For a merchant it is `openingBalance` + `charges` − `refunds` + `refundReturns` − `reversals`; for a bank `openingBalance` − `charges` + `refunds` − `refundReturns` + `reversals` + `credits` − `creditsReversed` + `writeOffs`.',
     takes: { ...ANYONE, query: schema.statementQuery, only: { 'query.merchantId': BILLERS.roles } },
     answers: {
       200: { description: 'The statement of 2026-03-02 in NGN is final', data: schema.statement },
@@ -163,7 +200,7 @@ export const statementRoutes = [
     id: 'getStatementFile',
     summary: 'Download a statement',
     description:
-      'Each transaction of the statement, with the columns of the transaction history, as it was when the day ended: `refundedAmount` and `reversedAmount` are what had gone back by then, and a refund that was returned later is `completed`. A write-off has the type `write_off` and no id. The last line has `total` in its first column, the number of lines before it in the second, and the sum of their amounts in the third. Once the day is final the bytes are the same whenever they are asked for.',
+      'Each transaction of the statement of a day or a month, with the columns of the transaction history, as it was when its day ended: `refundedAmount` and `reversedAmount` are what had gone back by then, and a refund that was returned later is `completed`. A write-off has the type `write_off` and no id. The last line has `total` in its first column, the number of lines before it in the second, and the sum of their amounts in the third. A month’s lines are those of its days, in order. Once the day or month is final the bytes are the same whenever they are asked for.',
     takes: {
       ...ANYONE,
       params: schema.statementFilePath,
