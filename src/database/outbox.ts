@@ -9,7 +9,7 @@ import {
 } from '../domain/workflow/workflow-id';
 import { shownName } from './shown-name';
 import { openDatabase, type Executor, type PooledDatabase, type EngineFacts } from './pool/connection';
-import { raw } from './pool/statement';
+import { raw, sql, type Fragment } from './pool/statement';
 import { RELAYS_CHANNEL } from './pool/wake-relays';
 
 /**
@@ -67,14 +67,14 @@ export interface Addressee {
   bankId?: string | null;
 }
 
-const ownerOf = (party: string) =>
-  `coalesce((SELECT coalesce(e.provider_id, e.id) FROM entities e WHERE e.id = ${party}), ${party}, 'none')`;
+const ownerOf = (party: Fragment) =>
+  sql`coalesce((SELECT coalesce(e.provider_id, e.id) FROM entities e WHERE e.id = ${party}), ${party}, 'none')`;
 
 export async function enqueueStarts(trx: Executor, starts: WorkflowStart[]): Promise<void> {
   if (starts.length === 0) return;
   const traceparent = trx.traceparent?.();
   const traced = starts.map((start) => ({ ...start, traceparent }));
-  await trx.rows`${raw(putStarts('call'), { starts: asRuns(traced) })}`;
+  await trx.rows`${putStarts('call', traced)}`;
   trx.wakeRelays?.();
 }
 
@@ -89,7 +89,7 @@ export async function enqueueMissingStarts(
   rank: OutboxRank,
 ): Promise<number> {
   const put = await db.rows`
-    ${raw(putStarts(rank), { starts: asRuns(starts) })}
+    ${putStarts(rank, starts)}
     WHERE NOT EXISTS (SELECT FROM outbox o WHERE o.kind = 'start' AND o.workflow_id = s->>'workflowId')
     RETURNING id`;
   db.wakeRelays?.();
@@ -101,11 +101,14 @@ const NAMED = `replace(s->>'summary', coalesce(s->>'partyId', ''),
   coalesce(${shownName(`s->>'partyId'`)}, s->>'partyId', ''))`;
 
 /** A webhook's workflow always has the rank `later`. */
-const putStarts = (rank: OutboxRank) => `INSERT INTO outbox (kind, workflow_id, start, rank, owner_id)
-  SELECT 'start', s->>'workflowId', s - 'workflowId' - 'partyId' || jsonb_build_object('summary', ${NAMED}),
-    CASE WHEN s->>'workflowId' LIKE '${workflowIds.webhookDelivery('%')}' THEN ${RANK.later} ELSE ${RANK[rank]} END,
-    ${ownerOf(`s->>'partyId'`)}
-  FROM jsonb_array_elements(:starts::jsonb) AS s`;
+const putStarts = (
+  rank: OutboxRank,
+  starts: WorkflowStart[],
+) => sql`INSERT INTO outbox (kind, workflow_id, start, rank, owner_id)
+  SELECT 'start', s->>'workflowId', s - 'workflowId' - 'partyId' || jsonb_build_object('summary', ${raw(NAMED)}),
+    CASE WHEN s->>'workflowId' LIKE '${raw(workflowIds.webhookDelivery('%'))}' THEN ${raw(RANK.later)} ELSE ${raw(RANK[rank])} END,
+    ${ownerOf(sql`s->>'partyId'`)}
+  FROM jsonb_array_elements(${asRuns(starts)}::jsonb) AS s`;
 
 const asRuns = (starts: WorkflowStart[]) =>
   JSON.stringify(
@@ -118,10 +121,11 @@ const asRuns = (starts: WorkflowStart[]) =>
 export async function enqueueSignals(trx: Executor, signal: Signal, to: Addressee[]): Promise<void> {
   if (to.length === 0) return;
   const parties = new Map(to.map((one) => [one.workflowId, one.merchantId ?? one.bankId ?? null]));
+  const [ids, owners] = [[...parties.keys()], [...parties.values()]];
   await trx.rows`
     INSERT INTO outbox (kind, workflow_id, signal, owner_id)
-    SELECT 'signal', id, ${signal}, ${raw(ownerOf('party'))}
-    FROM unnest(${[...parties.keys()]}::text[], ${[...parties.values()]}::text[]) AS s (id, party)`;
+    SELECT 'signal', id, ${signal}, ${ownerOf(sql`party`)}
+    FROM unnest(${ids}::text[], ${owners}::text[]) AS s (id, party)`;
   trx.wakeRelays?.();
 }
 
@@ -133,13 +137,13 @@ export async function enqueueBulkSignals(
   trx: Executor,
   signal: Signal,
   partyId: string,
-  found: ReturnType<typeof raw>,
+  found: Fragment,
 ): Promise<void> {
   await trx.rows`
     INSERT INTO outbox (kind, workflow_id, signal, rank, owner_id)
     SELECT 'signal', found.workflow_id, ${signal}, ${raw(RANK.later)}, owner.id
     FROM (${found}) AS found (workflow_id),
-      (SELECT ${raw(ownerOf(':partyId'), { partyId })} AS id) AS owner`;
+      (SELECT ${ownerOf(sql`${partyId}`)} AS id) AS owner`;
   trx.wakeRelays?.();
 }
 
@@ -183,8 +187,8 @@ export async function signalWaiting(
  */
 const DUE = `not_before NOT BETWEEN clock_timestamp() AND clock_timestamp() + interval '1 minute'`;
 
-const nextOwner = (rank: OutboxRank, after: string) => `SELECT owner_id FROM outbox
-  WHERE rank = ${RANK[rank]} AND owner_id > ${after} AND ${DUE} ORDER BY owner_id LIMIT 1`;
+const nextOwner = (rank: OutboxRank, after: Fragment) => sql`SELECT owner_id FROM outbox
+  WHERE rank = ${raw(RANK[rank])} AND owner_id > ${after} AND ${raw(DUE)} ORDER BY owner_id LIMIT 1`;
 
 /** Most rows of a rank that are counted: a higher count would say no more, and take longer. */
 const BACKLOG_MAX = 10_000;
@@ -254,9 +258,9 @@ export async function leaseOutboxRows(
 ): Promise<{ leased: OutboxRow[]; after: string; more: boolean }> {
   const leased = await db.rows<OutboxRow & { owners: number }>`
     WITH RECURSIVE owners (owner_id, n) AS (
-      SELECT first.owner_id, 1 FROM (${raw(nextOwner(rank, ':after'), { after })}) AS first
+      SELECT first.owner_id, 1 FROM (${nextOwner(rank, sql`${after}`)}) AS first
       UNION ALL
-      SELECT next.owner_id, o.n + 1 FROM owners o, LATERAL (${raw(nextOwner(rank, 'o.owner_id'))}) AS next
+      SELECT next.owner_id, o.n + 1 FROM owners o, LATERAL (${nextOwner(rank, sql`o.owner_id`)}) AS next
       WHERE o.n < ${limit}::int
     ), page AS (
       SELECT row.at FROM owners o, LATERAL (
@@ -289,14 +293,14 @@ export async function endLease(
   failed: readonly OutboxRow[],
   pauseS: number,
 ): Promise<void> {
-  const leased = 'ctid = ANY(:at::tid[]) AND not_before = :leasedUntil::timestamptz';
-  const bindings = (some: readonly OutboxRow[]) => ({
-    at: some.map(({ at }) => at),
-    leasedUntil: some[0]?.leasedUntil,
-  });
-  if (carried.length > 0) await db.rows`DELETE FROM outbox WHERE ${raw(leased, bindings(carried))}`;
+  if (carried.length > 0) await db.rows`DELETE FROM outbox WHERE ${isLeased(carried)}`;
   if (failed.length > 0)
     await db.rows`
       UPDATE outbox SET not_before = clock_timestamp() + ${pauseS}::int * interval '1 second'
-      WHERE ${raw(leased, bindings(failed))}`;
+      WHERE ${isLeased(failed)}`;
+}
+
+function isLeased(rows: readonly OutboxRow[]): Fragment {
+  const places = rows.map(({ at }) => at);
+  return sql`ctid = ANY(${places}::tid[]) AND not_before = ${rows[0]?.leasedUntil}::timestamptz`;
 }

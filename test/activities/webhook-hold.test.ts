@@ -3,7 +3,6 @@ import type { WebhookConnector } from '../../src/activities/webhook-connector';
 import { letAttemptsEnd } from '../../src/cli/attempts-under-way';
 import { changeEndpoint, changeStatus } from '../../src/database/entity-control/control-entity';
 import type { Database } from '../../src/database/pool/connection';
-import { raw } from '../../src/database/pool/statement';
 import { attemptsUnderWay, claimUnattempted } from '../../src/database/webhook/attempt-delivery';
 import { readDelivery, redeliver } from '../../src/database/webhook/list-deliveries';
 import {
@@ -315,8 +314,9 @@ describe('the old endpoint', () => {
       expect(await verdict(old, entityId, webhookSecret)).toEqual(nothing);
     }
     await forgetRetiredSecrets(db);
-    const kept = `SELECT id FROM retired_webhook_secrets WHERE entity_id = ANY(:ids)`;
-    expect(await db.rows`${raw(kept, { ids: [bank.entityId, other.entityId] })}`).toEqual([]);
+    const ids = [bank.entityId, other.entityId];
+    const kept = await db.rows`SELECT id FROM retired_webhook_secrets WHERE entity_id = ANY(${ids})`;
+    expect(kept).toEqual([]);
   });
 
   it('is not tried again where it does not answer well, and that says nothing of the new one', async () => {
@@ -351,7 +351,7 @@ describe('the old endpoint', () => {
     await sender.activities().attemptDelivery(await noticeTo(entityId));
     expect(JSON.parse(old.received[0]?.body ?? '')).toMatchObject({ data: [{ cleared: true }] });
     await move(entityId, old.url);
-    const all = `SELECT id FROM webhook_deliveries WHERE entity_id = :entityId`;
-    expect(await db.rows`${raw(all, { entityId })}`).toHaveLength(1);
+    const all = await db.rows`SELECT id FROM webhook_deliveries WHERE entity_id = ${entityId}`;
+    expect(all).toHaveLength(1);
   });
 });

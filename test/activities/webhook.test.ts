@@ -335,8 +335,8 @@ describe('an attempt of a delivery workflow', () => {
       for (let i = 0; i < 6; i++)
         expect(retryInMs(await made.attemptDelivery(id))).toBeLessThanOrEqual(turnMs);
     }
-    const later = `UPDATE webhook_deliveries SET next_attempt_at = next_attempt_at + interval '1 hour' WHERE id = ANY(:ids)`;
-    await db.rows`${raw(later, { ids })}`;
+    await db.rows`
+      UPDATE webhook_deliveries SET next_attempt_at = next_attempt_at + interval '1 hour' WHERE id = ANY(${ids})`;
     expect(await made.attemptDelivery(asked)).toMatchObject({
       status: 'pending',
       why: 'no attempt could be begun',

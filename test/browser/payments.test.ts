@@ -12,7 +12,6 @@ import {
   type Parties,
 } from '../support/shared-api';
 import { lookupIdOf } from '../support/standing';
-import { raw } from '../../src/database/pool/statement';
 
 /* Payments in the console: what a clerk finds, sees become of them, and must not be misled by. */
 
@@ -157,8 +156,9 @@ describe('a payment', () => {
     await shows(page, /Refund in part: NGN\s25\.00/);
     await refund('75.00', () => page.getByLabel(/^Amount, of NGN\s75.00 that is left/).waitFor());
     await shows(page, /Refund in whole: NGN\s100\.00/);
-    const made = 'SELECT amount::int FROM refunds WHERE billing_request_id = :id ORDER BY amount';
-    expect(await served.db.rows`${raw(made, { id })}`).toEqual([{ amount: 2500 }, { amount: 7500 }]);
+    const made = await served.db.rows`
+      SELECT amount::int FROM refunds WHERE billing_request_id = ${id} ORDER BY amount`;
+    expect(made).toEqual([{ amount: 2500 }, { amount: 7500 }]);
   });
 
   it('that is pending says until when, and what is waited for', async () => {

@@ -6,7 +6,6 @@ import { runAssent } from '../support/cli';
 import { eventually, startEngine, type TestEngine } from '../support/engine';
 import { metricsOnFreePorts, valueOf, type Metrics } from '../support/metrics';
 import { startOwnServers, type OwnServers } from '../support/own-servers';
-import { raw } from '../../src/database/pool/statement';
 
 /**
  * What the network says and does while Temporal, Postgres or the worker is away, and when it is
@@ -86,8 +85,9 @@ describe('while Temporal is away', () => {
     expect(await waitingForTemporal()).toEqual(new Set([asked, billed].map(idOf.billingRequest)));
     // Past its due date, and nobody has charged it.
     await eventually(async () => {
-      const due = `SELECT FROM schedules WHERE id = :scheduleId AND next_due_at < clock_timestamp()`;
-      return (await engine.database.db.row`${raw(due, { scheduleId })}`) !== undefined;
+      const due = await engine.database.db.row`
+        SELECT FROM schedules WHERE id = ${scheduleId} AND next_due_at < clock_timestamp()`;
+      return due !== undefined;
     });
     expect(await chargesOf(scheduleId)).toEqual([]);
     const told = await metrics.worker();
@@ -358,8 +358,9 @@ async function waitingForTemporal(): Promise<Set<string>> {
 
 /** Whether the workflow of the schedule has begun, and sleeps. */
 async function isWaiting(scheduleId: string): Promise<boolean> {
-  const sleeping = `SELECT FROM schedules WHERE id = :scheduleId AND waiting`;
-  return (await engine.database.db.row`${raw(sleeping, { scheduleId })}`) !== undefined;
+  const sleeping = await engine.database.db.row`
+    SELECT FROM schedules WHERE id = ${scheduleId} AND waiting`;
+  return sleeping !== undefined;
 }
 
 /** A schedule whose only billing is due at once. */

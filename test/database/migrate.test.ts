@@ -199,8 +199,8 @@ describe('the schema', () => {
     const [deliveryId] = await test.db.transaction((trx) =>
       announceAny(trx, [{ entityId: parties.bankId, webhookType: 'webhook.test', items: [{}] }]),
     );
-    const attempted = `INSERT INTO webhook_attempts (delivery_id, n, duration_ms) VALUES (:deliveryId, 1, 1)`;
-    await test.db.rows`${raw(attempted, { deliveryId })}`;
+    await test.db.rows`
+      INSERT INTO webhook_attempts (delivery_id, n, duration_ms) VALUES (${deliveryId}, 1, 1)`;
     for (const [table, time, keys] of [
       ['events', 'recorded_at', { id: 'evt_2', resource_id: 'thing' }],
       ['schedules', 'recorded_at', { id: 'sch_2' }],

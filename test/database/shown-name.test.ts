@@ -12,8 +12,10 @@ const markdown = new MarkdownIt({ html: true, linkify: true });
 markdown.linkify.set({ fuzzyLink: false });
 
 const shown = async (name: string) =>
-  (await test.db.row<{ shown: string }>`SELECT ${raw(shownPart(':name::text'), { name })} AS shown`)?.shown ??
-  '';
+  (
+    await test.db.row<{ shown: string }>`
+      SELECT ${raw(shownPart('name'))} AS shown FROM CAST(${name} AS text) AS name`
+  )?.shown ?? '';
 
 /** GitHub's dialect looks for links in the text that is left once all else is read. */
 const LINK = /https?:\/\/[-.\w]+|www\.[-.\w]+|[-.\w+]+@[-\w]+/i;

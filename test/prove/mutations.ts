@@ -29,7 +29,7 @@ const MATCH = 'src/database/bank-file/match-lines.ts';
 const RETURN = 'src/database/refund/return-refund.ts';
 const SEQUENCE = 'src/domain/webhook/webhook-sequence.ts';
 const RETRY = 'src/domain/recurring/billing-retry.ts';
-const DUE = "greatest(r.day, ${dueBy.get('*') ?? null}::date)";
+const DUE = 'greatest(r.day, ${ofOthers}::date)';
 const IS_DUE = `e.settlement_day <= ${DUE}`;
 
 /** By what each does to people's money, or to what they are told. */
@@ -115,7 +115,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     changes: [
       [
         OUTCOME,
-        `AND status = 'pending' AND NOT \${raw(windowPassed('business_now(biller_id)'))}
+        `AND status = 'pending' AND NOT \${windowPassed(sql\`business_now(biller_id)\`)}
       FOR UPDATE),`,
         `AND (status = 'pending' OR decline_reason = 'expired') FOR UPDATE),`,
       ],

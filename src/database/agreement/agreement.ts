@@ -1,7 +1,7 @@
 import { Failure } from '../../domain/failures';
 import type { Decision } from '../../domain/lifecycle';
 import type { Executor } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { sql, type Fragment } from '../pool/statement';
 import { newId } from '../identifier/new-id';
 
 /**
@@ -33,20 +33,16 @@ export interface Agreement {
  *
  * @param which SQL over an agreement `a` and its customer `c`
  */
-export async function lockAgreementsWhere(
-  trx: Executor,
-  which: string,
-  parameters: Record<string, unknown>,
-): Promise<Agreement[]> {
+export async function lockAgreementsWhere(trx: Executor, which: Fragment): Promise<Agreement[]> {
   return trx.rows<Agreement>`
     SELECT a.id, a.merchant_id, m.trust_level = 'trusted' AS trusted, a.customer_id, a.bank_id, c.lookup_id,
       a.decision, a.blocked, a.currency, a.daily_limit, a.monthly_limit, a.payment_id_key, c.email_encrypted
     FROM agreements a JOIN customers c ON c.id = a.customer_id JOIN entities m ON m.id = a.merchant_id
-    WHERE ${raw(which, parameters)} ORDER BY a.id FOR UPDATE OF a`;
+    WHERE ${which} ORDER BY a.id FOR UPDATE OF a`;
 }
 
 export async function lockAgreements(trx: Executor, ids: string[]): Promise<Agreement[]> {
-  return ids.length === 0 ? [] : lockAgreementsWhere(trx, 'a.id = ANY(:ids)', { ids });
+  return ids.length === 0 ? [] : lockAgreementsWhere(trx, sql`a.id = ANY(${ids})`);
 }
 
 /** @throws Failure not_found */
@@ -68,19 +64,18 @@ export async function openAgreements(
   currency: string,
 ): Promise<Agreement[]> {
   const ordered = customers.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const ids = ordered.map(() => newId('agreement'));
+  const customerIds = ordered.map((customer) => customer.id);
+  const bankIds = ordered.map((customer) => customer.bankId);
   await trx.rows`
     INSERT INTO agreements (id, merchant_id, customer_id, bank_id, currency, payment_id_key, created_at,
       updated_at)
     SELECT n.id, ${merchantId}, n.customer_id, n.bank_id, ${currency}, ${trx.keyring.current}, at, at
     FROM business_now(${merchantId}) AS at,
-         unnest(${ordered.map(() => newId('agreement'))}::text[],
-         ${ordered.map((customer) => customer.id)}::text[],
-         ${ordered.map((customer) => customer.bankId)}::text[]) AS n (id, customer_id, bank_id)
+         unnest(${ids}::text[], ${customerIds}::text[], ${bankIds}::text[]) AS n (id, customer_id, bank_id)
     ON CONFLICT (merchant_id, customer_id) DO NOTHING`;
-  return lockAgreementsWhere(trx, 'a.merchant_id = :merchantId AND a.customer_id = ANY(:customerIds)', {
-    merchantId,
-    customerIds: ordered.map((customer) => customer.id),
-  });
+  const pairs = sql`a.merchant_id = ${merchantId} AND a.customer_id = ANY(${customerIds})`;
+  return lockAgreementsWhere(trx, pairs);
 }
 
 export async function blockersOf(

@@ -1,6 +1,6 @@
 import { businessDaysBefore } from '../../domain/business-day';
 import type { Matching } from './match-lines';
-import { ROOM } from './kept-differences';
+import { roomToKeep } from './kept-differences';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { workOnFile } from './receive-bank-file';
@@ -25,19 +25,16 @@ const reachesOf = (trx: Executor, bankId: string, statementId: string) =>
  * Reports a page of the bookings that the bank's files have passed, while there is room to keep
  * them. While several files are in work, only the last of them reports, for all.
  */
-const openMissing = (
-  trx: Executor,
-  bankId: string,
-  statementId: string,
-  dueBy: ReadonlyMap<string, string>,
-) =>
-  trx.row`
+function openMissing(trx: Executor, bankId: string, statementId: string, dueBy: ReadonlyMap<string, string>) {
+  const [currencies, days] = [[...dueBy.keys()], [...dueBy.values()]];
+  const ofOthers = dueBy.get('*') ?? null;
+  return trx.row`
   WITH due AS (
     SELECT e.* FROM expected_bookings e
-      LEFT JOIN unnest(${[...dueBy.keys()]}::text[], ${[...dueBy.values()]}::date[]) AS r (currency, day) ON r.currency = e.currency
-    WHERE (SELECT for_held FROM (${raw(ROOM, { statementId })}) AS room)
+      LEFT JOIN unnest(${currencies}::text[], ${days}::date[]) AS r (currency, day) ON r.currency = e.currency
+    WHERE (SELECT for_held FROM (${roomToKeep(statementId)}) AS room)
       AND e.bank_id = ${bankId} AND e.matched_by IS NULL AND e.reported_in IS NULL AND e.ended_at IS NULL
-      AND e.settlement_day <= greatest(r.day, ${dueBy.get('*') ?? null}::date)
+      AND e.settlement_day <= greatest(r.day, ${ofOthers}::date)
       AND e.settlement_day >= (
         SELECT begins FROM bank_statements WHERE bank_id = ${bankId} AND begins IS NOT NULL
         ORDER BY recorded_at, id LIMIT 1)
@@ -63,6 +60,7 @@ const openMissing = (
   UPDATE bank_statements s SET missing_at_bank = s.missing_at_bank + page.bookings,
     kept_bytes = s.kept_bytes + pg_column_size(page.differences) FROM page
   WHERE s.id = ${statementId} RETURNING s.id`;
+}
 
 export async function findMissing(matching: Matching, statementId: string): Promise<void> {
   while (await findNextMissing(matching, statementId)) matching.heartbeat();

@@ -1,7 +1,7 @@
 import type { Database, Executor } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { endMatchedException, IS_ALL_SAID } from '../reconciliation-exception/end-exceptions';
-import { ROOM } from './kept-differences';
+import { roomToKeep } from './kept-differences';
 import { workOnFile } from './receive-bank-file';
 
 /**
@@ -81,7 +81,7 @@ const REFERENCE_KEPT = 35;
  */
 const matchPage = (trx: Executor, bankId: string, statementId: string) =>
   trx.row`
-  WITH room AS MATERIALIZED (${raw(ROOM, { statementId })}),
+  WITH room AS MATERIALIZED (${roomToKeep(statementId)}),
   page AS (
     DELETE FROM bank_statement_pages WHERE (statement_id, position) = (
       SELECT statement_id, position FROM bank_statement_pages WHERE statement_id = ${statementId} ORDER BY position LIMIT 1)

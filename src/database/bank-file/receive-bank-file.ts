@@ -3,7 +3,7 @@ import { Failure } from '../../domain/failures';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
 import type { Database, Executor, Transaction } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, sql } from '../pool/statement';
 import { dayBegin } from '../clock/day-begin';
 import { enqueueStarts } from '../outbox';
 import { sweep } from '../query/sweep';
@@ -135,17 +135,19 @@ export async function acceptBankFile(
  */
 async function requireLinesLeft(trx: Transaction, bankId: string, limit: LinesLimit): Promise<void> {
   await trx.rows`SELECT FROM entities WHERE id = ${bankId} FOR NO KEY UPDATE`;
+  const today = sql`(clock_timestamp() AT TIME ZONE ${limit.timeZone})::date`;
   const passed = await trx.row`
     SELECT FROM bank_statements WHERE bank_id = ${bankId}
-      AND recorded_at >= ${raw(dayBegin('(clock_timestamp() AT TIME ZONE :timeZone)::date'), { timeZone: limit.timeZone })}
+      AND recorded_at >= ${dayBegin(today, limit.timeZone)}
     HAVING sum(lines) > ${limit.linesPerDay}`;
   if (passed) throw await tooManyLines(trx, limit);
 }
 
 export async function tooManyLines(db: Executor, { linesPerDay, timeZone }: LinesLimit): Promise<Failure> {
+  const tomorrow = sql`(clock_timestamp() AT TIME ZONE ${timeZone})::date + 1`;
   const { retryAfterS } = await db.oneRow<{ retryAfterS: number }>`
     SELECT ceil(extract(epoch
-    FROM ${raw(dayBegin(`(clock_timestamp() AT TIME ZONE :timeZone)::date + 1`), { timeZone })} - clock_timestamp()))::int
+    FROM ${dayBegin(tomorrow, timeZone)} - clock_timestamp()))::int
     AS retry_after_s`;
   return new Failure(
     'rate_limited',
@@ -154,11 +156,11 @@ export async function tooManyLines(db: Executor, { linesPerDay, timeZone }: Line
   );
 }
 
-const IS_NOT_ACCEPTED = `NOT EXISTS (SELECT FROM bank_statements s WHERE s.id = statement_id)`;
+const IS_NOT_ACCEPTED = sql`NOT EXISTS (SELECT FROM bank_statements s WHERE s.id = statement_id)`;
 
 export async function discardPages(db: Executor, statementId: string): Promise<void> {
-  const ofFile = `statement_id = :statementId AND ${IS_NOT_ACCEPTED}`;
-  while (await sweep(db, 'bank_statement_pages', ofFile, { statementId }));
+  const ofFile = sql`statement_id = ${statementId} AND ${IS_NOT_ACCEPTED}`;
+  while (await sweep(db, 'bank_statement_pages', ofFile));
 }
 
 /** Longer than the slowest file may take to arrive. */
@@ -166,8 +168,8 @@ const ABANDONED_AFTER = '6 hours';
 
 /** Deletes pages that processes staged before they died. @returns whether there may be more */
 export function deleteAbandonedPages(db: Executor): Promise<boolean> {
-  const isOld = `staged_at < (SELECT clock_timestamp()) - interval '${ABANDONED_AFTER}'`;
-  return sweep(db, 'bank_statement_pages', `${isOld} AND ${IS_NOT_ACCEPTED}`);
+  const isOld = sql`staged_at < (SELECT clock_timestamp()) - interval '${raw(ABANDONED_AFTER)}'`;
+  return sweep(db, 'bank_statement_pages', sql`${isOld} AND ${IS_NOT_ACCEPTED}`);
 }
 
 /** @param bankId the bank it has to be of, if a bank asks @throws Failure not_found */

@@ -2,9 +2,9 @@ import type { BillingRequestStatus } from '../../domain/lifecycle';
 import { Failure } from '../../domain/failures';
 import { lockAgreements } from '../agreement/agreement';
 import type { Executor } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, sql } from '../pool/statement';
 import { windowPassed } from '../clock/window-passed';
-import { OWN, type Party } from '../query/party';
+import { ownedBy, type Party } from '../query/party';
 import { withdraw } from '../webhook/withdraw-delivery';
 import { close, OUTCOME_COLUMNS, type Outcome } from './close-billing-requests';
 
@@ -19,35 +19,35 @@ import { close, OUTCOME_COLUMNS, type Outcome } from './close-billing-requests';
  */
 export async function cancelBillingRequest(
   trx: Executor,
-  { entityId, role }: Party,
+  party: Party,
   billingRequestId: string,
 ): Promise<{ status: BillingRequestStatus; cancelled: boolean }> {
   const own = await trx.row<{ agreementId: string | null }>`
     SELECT agreement_id FROM billing_requests
-    WHERE id = ${billingRequestId} AND ${raw(OWN[role], { entityId })}`;
+    WHERE id = ${billingRequestId} AND ${ownedBy(party)}`;
   if (!own) throw new Failure('not_found', 'There is no such billing request.');
   await lockAgreements(trx, own.agreementId === null ? [] : [own.agreementId]);
   const cancelled = await trx.row<Outcome>`
     UPDATE billing_requests b SET
-      status = 'declined', closed_by = ${role}, decline_reason = 'cancelled',
+      status = 'declined', closed_by = ${party.role}, decline_reason = 'cancelled',
       closed_at = business_now(b.biller_id),
       sequence = b.sequence + 1
     WHERE b.id = ${billingRequestId} AND b.status = 'pending' AND b.approval_required
-      AND NOT ${raw(windowPassed('business_now(b.biller_id)'))}
+      AND NOT ${windowPassed(sql`business_now(b.biller_id)`)}
       -- The bank has approved under an id that it had used: money may have moved.
       AND NOT EXISTS (SELECT FROM reconciliation_exceptions x
                       WHERE x.billing_request_id = b.id AND x.state <> 'resolved')
     RETURNING ${raw(OUTCOME_COLUMNS)}`;
   if (!cancelled) return standing(trx, billingRequestId);
   const undelivered = await withdraw(trx, 'charges', [billingRequestId]);
-  await close(trx, [cancelled], { cause: role, undelivered, signal: 'cancelled' });
+  await close(trx, [cancelled], { cause: party.role, undelivered, signal: 'cancelled' });
   return { status: 'declined', cancelled: true };
 }
 
 /** The current status; `declined` for a passed window that the workflow has yet to close. */
 function standing(trx: Executor, billingRequestId: string) {
   return trx.oneRow<{ status: BillingRequestStatus; cancelled: boolean }>`
-    SELECT CASE WHEN status = 'pending' AND ${raw(windowPassed('business_now(biller_id)'))} THEN 'declined'
+    SELECT CASE WHEN status = 'pending' AND ${windowPassed(sql`business_now(biller_id)`)} THEN 'declined'
       ELSE status END AS status,
       coalesce(closed_by IN ('merchant', 'provider'), false) AS cancelled
     FROM billing_requests WHERE id = ${billingRequestId}`;

@@ -1,7 +1,7 @@
 import { lockAgreementsWhere } from '../agreement/agreement';
 import { windowPassed } from '../clock/window-passed';
 import type { Executor } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, sql } from '../pool/statement';
 import { openExceptions } from '../reconciliation-exception/open-exceptions';
 import { withdraw } from '../webhook/withdraw-delivery';
 import { close, OUTCOME_COLUMNS, type Outcome } from './close-billing-requests';
@@ -17,12 +17,12 @@ export async function closeExpiredRequests(
   ids: string[],
   found: 'by its bank' | 'by the network' = 'by the network',
 ): Promise<void> {
-  const charged = 'a.id IN (SELECT agreement_id FROM billing_requests WHERE id = ANY(:ids))';
-  await lockAgreementsWhere(trx, charged, { ids });
+  const charged = sql`a.id IN (SELECT agreement_id FROM billing_requests WHERE id = ANY(${ids}))`;
+  await lockAgreementsWhere(trx, charged);
   // Exceptions are opened under this lock, so the statements after it see all that there are.
   const due = await trx.rows<{ id: string }>`
     SELECT id FROM billing_requests
-    WHERE id = ANY(${ids}) AND status = 'pending' AND ${raw(windowPassed('business_now(biller_id)'))}
+    WHERE id = ANY(${ids}) AND status = 'pending' AND ${windowPassed(sql`business_now(biller_id)`)}
     ORDER BY id FOR NO KEY UPDATE`;
   if (due.length === 0) return;
   const dueIds = due.map(({ id }) => id);

@@ -3,7 +3,7 @@ import { Failure } from '../../domain/failures';
 import type { BillingRequestStatus } from '../../domain/lifecycle';
 import type { Metadata } from '../../domain/metadata';
 import type { Executor } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, sql, type Fragment } from '../pool/statement';
 import { afterS } from '../clock/moment';
 import { CREDIT_WAITS } from '../credit/follow-credit';
 import { shownName } from '../shown-name';
@@ -32,15 +32,18 @@ export interface AwaitedCharge {
 }
 
 export async function awaitedCharges(db: Executor, ids: string[]): Promise<AwaitedCharge[]> {
-  return readAwaited(db, 'b.id = ANY(:of)', ids);
+  return readAwaited(db, sql`b.id = ANY(${ids})`);
 }
 
 /** Charges for which this workflow waits, or for whose credit it waits. */
 export async function awaitedOfWorkflow(db: Executor, workflowId: string): Promise<AwaitedCharge[]> {
-  return readAwaited(db, `b.workflow_id = :of AND (b.status = 'pending' OR ${CREDIT_WAITS})`, workflowId);
+  return readAwaited(
+    db,
+    sql`b.workflow_id = ${workflowId} AND (b.status = 'pending' OR ${raw(CREDIT_WAITS)})`,
+  );
 }
 
-async function readAwaited(db: Executor, which: string, of: string | string[]): Promise<AwaitedCharge[]> {
+async function readAwaited(db: Executor, which: Fragment): Promise<AwaitedCharge[]> {
   const found = await db.rows<Omit<AwaitedCharge, 'endsAt'> & { endsAt: Date }>`
     SELECT b.id, b.reference, b.amount::bigint, b.currency, b.bank_id,
       ${raw(shownName('b.bank_id'))} AS bank_name, b.status, b.decline_reason, b.closed_by,
@@ -48,12 +51,12 @@ async function readAwaited(db: Executor, which: string, of: string | string[]): 
       ceil(extract(epoch FROM ends_at - business_now(b.biller_id)) * 1000)::float8 AS left_ms,
       ${raw(afterS('b'))}
     FROM billing_requests b, LATERAL (SELECT coalesce(b.credit_due_at, b.expires_at) AS ends_at) AS t
-    WHERE ${raw(which, { of })} ORDER BY b.id`;
+    WHERE ${which} ORDER BY b.id`;
   return found.map(({ endsAt, ...charge }) => ({ ...charge, endsAt: formatInstant(endsAt) }));
 }
 
 export async function endedOf(db: Executor, ids: string[]): Promise<AwaitedCharge[]> {
-  return readAwaited(db, `b.id = ANY(:of) AND b.status <> 'pending'`, ids);
+  return readAwaited(db, sql`b.id = ANY(${ids}) AND b.status <> 'pending'`);
 }
 
 /**

@@ -5,7 +5,7 @@ import { lockAgreementsWhere, openAgreements, type Agreement } from '../agreemen
 import { close, OUTCOME_COLUMNS, type ClosedBy, type Outcome } from './close-billing-requests';
 import type { Executor, Transaction } from '../pool/connection';
 import { windowPassed } from '../clock/window-passed';
-import { raw } from '../pool/statement';
+import { raw, sql } from '../pool/statement';
 import { applyUnasked, type NewDecision } from '../decision/apply-decision';
 import { endDuplicates, endExplained } from '../reconciliation-exception/end-exceptions';
 import { refuseAnswer } from '../reconciliation-exception/refuse-answer';
@@ -98,8 +98,7 @@ async function lockAgreementForAnswer(
       WHERE b.id = ${billingRequestId} AND b.bank_id = ${bankId}`,
     lockAgreementsWhere(
       trx,
-      'a.id = (SELECT agreement_id FROM billing_requests WHERE id = :billingRequestId AND bank_id = :bankId)',
-      { billingRequestId, bankId },
+      sql`a.id = (SELECT agreement_id FROM billing_requests WHERE id = ${billingRequestId} AND bank_id = ${bankId})`,
     ),
   ]);
   if (!asked) throw new Failure('not_found', 'There is no such billing request.');
@@ -119,8 +118,8 @@ async function lockAgreementForAnswer(
     const [agreement] = await openAgreements(trx, merchantId, [customer], asked.currency);
     return { ...asked, agreement, grants };
   }
-  const pair = 'a.merchant_id = :merchantId AND a.customer_id = :customerId';
-  const [agreement] = await lockAgreementsWhere(trx, pair, { merchantId, customerId: asked.customerId });
+  const pair = sql`a.merchant_id = ${merchantId} AND a.customer_id = ${asked.customerId}`;
+  const [agreement] = await lockAgreementsWhere(trx, pair);
   return { ...asked, agreement, grants };
 }
 
@@ -134,7 +133,7 @@ async function decide(trx: Executor, billingRequestId: string, answer: Answer): 
   return trx.row<Outcome>`
     WITH asked AS (
       SELECT id, bank_id FROM billing_requests
-      WHERE id = ${billingRequestId} AND status = 'pending' AND NOT ${raw(windowPassed('business_now(biller_id)'))}
+      WHERE id = ${billingRequestId} AND status = 'pending' AND NOT ${windowPassed(sql`business_now(biller_id)`)}
       FOR UPDATE),
     claimed AS (
       INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)

@@ -1,5 +1,5 @@
 import type { Executor, Transaction } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, sql } from '../pool/statement';
 import type { Indexes, Keyring } from '../keyring/keyring';
 import { decrypt, encrypt, type EncryptedPlace } from '../keyring/encrypt';
 import { SWEEP, sweep } from '../query/sweep';
@@ -95,7 +95,7 @@ export async function storeAnswer(
  * @returns whether there may be more of either
  */
 export async function expireKeys(db: Executor): Promise<boolean> {
-  const isOver = 'expires_at <= (SELECT clock_timestamp()) ORDER BY expires_at';
+  const isOver = sql`expires_at <= (SELECT clock_timestamp()) ORDER BY expires_at`;
   const moreToDelete = await sweep(db, 'idempotency_keys', isOver);
   const hidden = await db.rows`
     UPDATE idempotency_keys SET answer_encrypted = secret_free_encrypted, secret_free_encrypted = NULL

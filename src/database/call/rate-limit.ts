@@ -1,5 +1,5 @@
 import type { Executor, Transaction } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { sql, type Fragment } from '../pool/statement';
 import { sweep } from '../query/sweep';
 
 /**
@@ -53,7 +53,7 @@ const ROUNDING = 1e-4;
  * that no token is taken without a wish. Rows are locked by ascending key, so that concurrent
  * statements cannot deadlock.
  */
-const paid = (wishes: string) => `
+const paid = (wishes: Fragment) => sql`
   INSERT INTO rate_limits AS r (key, full_at, asked_at, taken)
   SELECT key, now + n * cost * interval '1 second', now, n
   FROM clock_timestamp() AS now,
@@ -62,12 +62,12 @@ const paid = (wishes: string) => `
   ON CONFLICT (key) DO UPDATE SET (full_at, asked_at, taken) = (
     SELECT greatest(r.full_at, excluded.asked_at) + n * cost * interval '1 second', excluded.asked_at, n
     FROM (SELECT cost, coalesce(max(upto) FILTER (WHERE upto <=
-            burst - greatest(extract(epoch FROM r.full_at - excluded.asked_at), 0) / cost + :rounding), 0) AS n
+            burst - greatest(extract(epoch FROM r.full_at - excluded.asked_at), 0) / cost + ${ROUNDING}), 0) AS n
           FROM ${wishes} WHERE key = r.key GROUP BY cost) AS b)
   RETURNING key, taken, extract(epoch FROM full_at - asked_at)::float8 AS full_in`;
 
 /** SQL: the outcome of each of the `wishes`, and the state of its bucket then. */
-const outcomes = (wishes: string, payments: string) => `
+const outcomes = (wishes: Fragment, payments: Fragment) => sql`
   SELECT nr, upto <= taken AS admitted, full_in - (taken - least(upto, taken)) * cost AS full_in_s
   FROM ${wishes} JOIN ${payments} USING (key)`;
 
@@ -76,28 +76,31 @@ const outcomes = (wishes: string, payments: string) => `
  * and equal wishes in their order. One statement serves any number of wishes.
  */
 export async function takeTokens(db: Executor, wishes: TokenWish[]): Promise<TakenState[]> {
+  const keys = wishes.map(({ key }) => key);
+  const costs = wishes.map(({ rate }) => 1 / rate.perSecond);
+  const bursts = wishes.map(({ rate }) => rate.burst);
+  const counts = wishes.map(countOf);
+  const alsoKeys = wishes.map(({ also }) => also?.key ?? null);
+  const alsoBursts = wishes.map(({ also }) => also?.rate.burst ?? null);
   const alsoCosts = wishes.map(({ also }) => (also ? 1 / also.rate.perSecond : null));
   const found = await db.rows<{ which: 'first' | 'second'; nr: number; admitted: boolean; fullInS: number }>`
     WITH wish AS MATERIALIZED (
-      SELECT * FROM unnest(${wishes.map(({ key }) => key)}::text[],
-      ${wishes.map(({ rate }) => 1 / rate.perSecond)}::float8[],
-      ${wishes.map(({ rate }) => rate.burst)}::int[], ${wishes.map(countOf)}::int[],
-                           ${wishes.map(({ also }) => also?.key ?? null)}::text[], ${alsoCosts}::float8[],
-                           ${wishes.map(({ also }) => also?.rate.burst ?? null)}::int[])
+      SELECT * FROM unnest(${keys}::text[], ${costs}::float8[], ${bursts}::int[], ${counts}::int[],
+        ${alsoKeys}::text[], ${alsoCosts}::float8[], ${alsoBursts}::int[])
         WITH ORDINALITY AS w (key, cost, burst, count, also_key, also_cost, also_burst, nr)
     ), first AS MATERIALIZED (
       SELECT nr, key, cost, burst, sum(count) OVER (PARTITION BY key ORDER BY count, nr)::int AS upto
       FROM wish WHERE count > 0
-    ), first_paid AS (${raw(paid('first'), { rounding: ROUNDING })}),
-      first_outcome AS (${raw(outcomes('first', 'first_paid'))}
+    ), first_paid AS (${paid(sql`first`)}),
+      first_outcome AS (${outcomes(sql`first`, sql`first_paid`)}
     ), second AS MATERIALIZED (
       SELECT nr, also_key AS key, also_cost AS cost, also_burst AS burst,
              sum(count) OVER (PARTITION BY also_key ORDER BY count, nr)::int AS upto
       FROM wish JOIN first_outcome USING (nr) WHERE admitted AND also_key IS NOT NULL
-    ), second_paid AS (${raw(paid('second'), { rounding: ROUNDING })})
+    ), second_paid AS (${paid(sql`second`)})
     SELECT 'first' AS which, nr::int, admitted, full_in_s FROM first_outcome
     UNION ALL SELECT 'second', nr::int, admitted, full_in_s
-    FROM (${raw(outcomes('second', 'second_paid'))}) AS s
+    FROM (${outcomes(sql`second`, sql`second_paid`)}) AS s
     UNION ALL SELECT 'first', nr::int, true, extract(epoch FROM full_at - clock_timestamp())::float8
     FROM wish JOIN rate_limits USING (key) WHERE count = 0`;
   const byWish = new Map(found.map((one) => [`${one.which} ${one.nr}`, one]));
@@ -148,11 +151,12 @@ export async function overdrawTokens(
   buckets: Bucket[],
   count: number,
 ): Promise<BucketState[]> {
+  const keys = buckets.map(({ key }) => key);
+  const costs = buckets.map(({ rate }) => 1 / rate.perSecond);
+  const bursts = buckets.map(({ rate }) => rate.burst);
   const found = await trx.rows<{ key: string; taken: number; fullInS: number }>`
     WITH wanted AS MATERIALIZED (
-      SELECT * FROM unnest(${buckets.map(({ key }) => key)}::text[],
-      ${buckets.map(({ rate }) => 1 / rate.perSecond)}::float8[],
-      ${buckets.map(({ rate }) => rate.burst)}::int[]) AS w (key, cost, burst)
+      SELECT * FROM unnest(${keys}::text[], ${costs}::float8[], ${bursts}::int[]) AS w (key, cost, burst)
     )
     INSERT INTO rate_limits AS r (key, full_at, asked_at, taken)
     SELECT key, now + ${count} * cost * interval '1 second', now, ${count}
@@ -178,5 +182,5 @@ export async function overdrawTokens(
  * @returns whether there may be more
  */
 export function deleteFullBuckets(db: Executor): Promise<boolean> {
-  return sweep(db, 'rate_limits', 'full_at < (SELECT clock_timestamp())');
+  return sweep(db, 'rate_limits', sql`full_at < (SELECT clock_timestamp())`);
 }

@@ -1,6 +1,6 @@
 import { GENESIS, linkHash, type Stream } from '../../domain/books/chain';
 import type { Database, Executor, Transaction } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, sql } from '../pool/statement';
 import { firstIdAt } from '../identifier/new-id';
 import { ROWS_OF } from './chained-rows';
 
@@ -51,22 +51,26 @@ interface Progress {
 function readProgress(db: Executor, stream: Stream): Promise<Progress> {
   const { table, idType } = ROWS_OF[stream];
   // A number above all of this server's is from the server that this database was restored from.
+  const latest =
+    idType === 'text'
+      ? sql`${firstIdAt('event', new Date(Date.now() - CLOCKS_APART_MS))}`
+      : raw(`(SELECT greatest(max(id) - ${NUMBERS_APART}, 0)::text FROM ${table})`);
   return db.oneRow<Progress>`
     SELECT after, pg_snapshot_xmax(seen)::text AS xmax,
       CASE WHEN next_xmax <= pg_snapshot_xmin(seen)
         OR next_xmax > pg_snapshot_xmax(seen) THEN next_after END AS settled,
-      ${raw(idType === 'text' ? ':hourAgo' : `(SELECT greatest(max(id) - ${NUMBERS_APART}, 0)::text FROM ${table})`, { hourAgo: firstIdAt('event', new Date(Date.now() - CLOCKS_APART_MS)) })} AS latest
+      ${latest} AS latest
     FROM chain_progress, pg_current_snapshot() AS seen WHERE stream = ${stream}`;
 }
 
 /** Records that all rows were looked at, and the id after which the next run may begin. */
 async function noteProgress(db: Executor, stream: Stream, progress: Progress): Promise<void> {
-  const { settled, latest, xmax } = progress;
-  const moves = settled !== null && latest !== null;
+  const moves = progress.settled !== null && progress.latest !== null;
+  const { settled, latest, xmax } = moves ? progress : { settled: null, latest: null, xmax: null };
   await db.rows`
-    UPDATE chain_progress SET chained_at = clock_timestamp(), after = coalesce(${moves ? settled : null}, after),
-      next_after = coalesce(${moves ? latest : null}, next_after),
-      next_xmax = coalesce(${moves ? xmax : null}::xid8, next_xmax)
+    UPDATE chain_progress SET chained_at = clock_timestamp(), after = coalesce(${settled}, after),
+      next_after = coalesce(${latest}, next_after),
+      next_xmax = coalesce(${xmax}::xid8, next_xmax)
     WHERE stream = ${stream}`;
 }
 
@@ -91,12 +95,13 @@ async function chainPage(
     tip.hash = linkHash(tip.hash, stream, says);
     return { id, ...tip };
   });
+  const numbers = links.map(({ n }) => n.toString());
+  const ids = links.map(({ id }) => id);
+  const hashes = links.map(({ hash }) => hash);
   await trx.rows`
     INSERT INTO ${raw(chain)} (n, row_id, hash)
     SELECT n, id, decode(hash, 'hex')
-    FROM unnest(${links.map(({ n }) => n.toString())}::bigint[],
-      ${links.map(({ id }) => id)}::${raw(idType)}[], ${links.map(({ hash }) => hash)}::text[]) AS link (n,
-      id, hash)`;
+    FROM unnest(${numbers}::bigint[], ${ids}::${raw(idType)}[], ${hashes}::text[]) AS link (n, id, hash)`;
   return { last: page.at(-1)?.id ?? null, chained: links.length };
 }
 

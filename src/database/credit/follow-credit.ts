@@ -1,6 +1,6 @@
 import { entryOf } from '../../domain/books/ledger';
 import type { Executor, Transaction } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, sql, type Fragment } from '../pool/statement';
 import { postEntries } from '../ledger/post-entries';
 import { enqueueSignals } from '../outbox';
 import { endExplained } from '../reconciliation-exception/end-exceptions';
@@ -41,11 +41,12 @@ export async function expectCredits(
   credits: { id: string; deliveryId: string }[],
 ): Promise<void> {
   if (credits.length === 0) return;
+  const ids = credits.map(({ id }) => id);
+  const deliveryIds = credits.map(({ deliveryId }) => deliveryId);
   await trx.rows`
     UPDATE billing_requests b SET credit_delivery_id = c.delivery_id,
       credit_due_at = b.closed_at + ${OVERDUE_AFTER}::interval
-    FROM unnest(${credits.map(({ id }) => id)}::text[],
-      ${credits.map(({ deliveryId }) => deliveryId)}::text[]) AS c (id, delivery_id)
+    FROM unnest(${ids}::text[], ${deliveryIds}::text[]) AS c (id, delivery_id)
     WHERE b.id = c.id`;
 }
 
@@ -112,7 +113,7 @@ export async function resolveCredits(
   trx: Transaction,
   deliveryIds: string[],
 ): Promise<Pick<Credited, 'workflowId' | 'merchantId' | 'bankId' | 'overdue'>[]> {
-  const credited = await settle(trx, `b.credit_delivery_id = ANY(:deliveryIds)`, { deliveryIds });
+  const credited = await settle(trx, sql`b.credit_delivery_id = ANY(${deliveryIds})`);
   await endUndelivered(
     trx,
     credited.map(({ id }) => id),
@@ -121,14 +122,10 @@ export async function resolveCredits(
 }
 
 /** @param which SQL over a billing request `b` */
-async function settle(
-  trx: Executor,
-  which: string,
-  parameters: Record<string, unknown>,
-): Promise<Credited[]> {
+async function settle(trx: Executor, which: Fragment): Promise<Credited[]> {
   const credited = await trx.rows<Credited>`
     WITH open AS (
-      SELECT b.id FROM billing_requests b WHERE ${raw(which, parameters)} AND NOT b.credit_settled
+      SELECT b.id FROM billing_requests b WHERE ${which} AND NOT b.credit_settled
       ORDER BY b.id FOR NO KEY UPDATE)
     UPDATE billing_requests b SET credit_settled = true FROM open WHERE b.id = open.id
     RETURNING b.id, b.reference, b.workflow_id, b.credit_overdue AS overdue, b.amount, b.currency, b.bank_id,
@@ -174,8 +171,10 @@ export async function withdrawCredit(trx: Executor, billingRequestId: string): P
  * the charge locked.
  */
 export async function settleCreditByWord(trx: Executor, billingRequestId: string): Promise<void> {
-  const open = `b.id = :billingRequestId AND b.credit_due_at IS NOT NULL AND b.reversed_amount < b.amount`;
-  await settle(trx, open, { billingRequestId });
+  await settle(
+    trx,
+    sql`b.id = ${billingRequestId} AND b.credit_due_at IS NOT NULL AND b.reversed_amount < b.amount`,
+  );
 }
 
 export interface Credit {

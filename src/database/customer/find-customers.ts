@@ -1,5 +1,5 @@
 import type { Executor, Transaction } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { sql } from '../pool/statement';
 import type { Indexes, Keyring } from '../keyring/keyring';
 import { encrypt } from '../keyring/encrypt';
 
@@ -61,10 +61,11 @@ export async function updateCustomer(
   by: { customerId: string } | { lookupId: string },
   update: CustomerUpdate,
 ): Promise<boolean> {
+  const isMeant = 'customerId' in by ? sql`id = ${by.customerId}` : sql`lookup_id = ${by.lookupId}`;
   // Neither id ever changes, so the UPDATE below changes the row that this finds.
   const found = await trx.row<{ id: string }>`
     SELECT id FROM customers WHERE bank_id = ${bankId}
-      AND ${raw('customerId' in by ? 'id = :customerId' : 'lookup_id = :lookupId', by)}`;
+      AND ${isMeant}`;
   if (!found) return false;
   const { id } = found;
   const { firstname, middlename, lastname, accountName, address, phone, displayPicture } = update;

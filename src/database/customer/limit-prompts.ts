@@ -1,7 +1,7 @@
 import type { BillingRules } from '../../domain/billing-rules';
 import { Failure } from '../../domain/failures';
 import type { Executor } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { sql } from '../pool/statement';
 import { dayBegin } from '../clock/day-begin';
 import { sweep } from '../query/sweep';
 
@@ -53,15 +53,16 @@ export async function takePrompts(
 }
 
 async function untilTomorrow(trx: Executor): Promise<number> {
+  const { timeZone } = trx;
+  const tomorrow = sql`CAST(now AT TIME ZONE ${timeZone} AS date) + 1`;
   const { seconds } = await trx.oneRow<{ seconds: number }>`
-    SELECT extract(epoch
-    FROM ${raw(dayBegin('CAST(now AT TIME ZONE :timeZone AS date) + 1'), { timeZone: trx.timeZone })} - now)::float8 AS seconds
+    SELECT extract(epoch FROM ${dayBegin(tomorrow, timeZone)} - now)::float8 AS seconds
     FROM clock_timestamp() AS now`;
   return seconds;
 }
 
 /** @returns whether there may be more */
 export function forgetPrompts(db: Executor): Promise<boolean> {
-  const today = '(SELECT CAST(clock_timestamp() AT TIME ZONE :timeZone AS date))';
-  return sweep(db, 'customer_prompts', `day < ${today} ORDER BY day`, { timeZone: db.timeZone });
+  const today = sql`(SELECT CAST(clock_timestamp() AT TIME ZONE ${db.timeZone} AS date))`;
+  return sweep(db, 'customer_prompts', sql`day < ${today} ORDER BY day`);
 }

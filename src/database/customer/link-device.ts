@@ -2,7 +2,7 @@ import { ID_PREFIX, isId } from '../../domain/identifier/ids';
 import { normalizePhrase } from '../../domain/identifier/phrase';
 import { bindId, openBoundId } from '../keyring/bound-id';
 import type { Executor, Transaction } from '../pool/connection';
-import { customPlan } from '../pool/statement';
+import { customPlan, sql, type Fragment } from '../pool/statement';
 import { newId } from '../identifier/new-id';
 import type { Keyring } from '../keyring/keyring';
 import { allOf, listPage, type Listed, type Page } from '../query/list-page';
@@ -114,6 +114,13 @@ export const DEVICE_SORTS = {
   phrase: { by: 'l.phrase', indexed: false },
 };
 
+function isFoundBy(ring: Keyring, bankId: string, search: string): Fragment {
+  const deviceId = openDeviceToken(ring, search, bankId) ?? null;
+  // Ids survive `normalizePhrase`: they are in lower case and have no blanks.
+  const beginning = `${normalizePhrase(search).replace(/[\\%_]/g, '\\$&')}%`;
+  return sql`(l.device_id = ${deviceId} OR l.customer_id LIKE ${beginning} OR l.phrase LIKE ${beginning})`;
+}
+
 export async function listDevices(
   db: Executor,
   bankId: string,
@@ -121,19 +128,9 @@ export async function listDevices(
   page: Page<keyof typeof DEVICE_SORTS>,
 ): Promise<Listed<LinkedDevice>> {
   const where = allOf(
-    'l.bank_id = :bankId AND l.unlinked_at IS NULL',
-    search !== undefined &&
-      '(l.device_id = :deviceId OR l.customer_id LIKE :beginning OR l.phrase LIKE :beginning)',
+    sql`l.bank_id = ${bankId} AND l.unlinked_at IS NULL`,
+    search !== undefined && isFoundBy(db.keyring, bankId, search),
   );
-  const bindings =
-    search === undefined
-      ? { bankId }
-      : {
-          bankId,
-          deviceId: openDeviceToken(db.keyring, search, bankId) ?? null,
-          // Ids survive `normalizePhrase`: they are in lower case and have no blanks.
-          beginning: `${normalizePhrase(search).replace(/[\\%_]/g, '\\$&')}%`,
-        };
   const found = await listPage<{
     id: string;
     tokenKey: string;
@@ -143,11 +140,10 @@ export async function listDevices(
   }>(
     search === undefined ? db : customPlan(db),
     {
-      select: () => `SELECT d.id, d.token_key, l.customer_id, l.phrase, l.linked_at
+      select: () => sql`SELECT d.id, d.token_key, l.customer_id, l.phrase, l.linked_at
         FROM device_links l JOIN devices d ON d.id = l.device_id
         WHERE ${where}`,
-      counted: (limit) => `device_links l WHERE ${where} ORDER BY l.linked_at, l.device_id ${limit}`,
-      bindings,
+      counted: (limit) => sql`device_links l WHERE ${where} ORDER BY l.linked_at, l.device_id ${limit}`,
       id: 'l.device_id',
       sort: DEVICE_SORTS[page.sortBy],
       instead: 'narrow it with search',

@@ -1,6 +1,6 @@
 import { normalizePhrase } from '../../domain/identifier/phrase';
 import type { Executor } from '../pool/connection';
-import { customPlan, raw } from '../pool/statement';
+import { customPlan, joined, sql, type Fragment } from '../pool/statement';
 import { emailIndexes } from './find-customers';
 import type { Keyring } from '../keyring/keyring';
 import { allOf, listPage, type Listed, type Page } from '../query/list-page';
@@ -46,23 +46,22 @@ export async function listCustomers(
   { search, customerId }: { search?: string | undefined; customerId?: string | undefined },
   page: Page<keyof typeof CUSTOMER_SORTS>,
 ): Promise<Listed<CustomerRecord>> {
-  const searched = search === undefined ? undefined : searchOf(db.keyring, search);
+  const searched = search !== undefined && searchOf(db.keyring, search);
   const where = allOf(
-    'bank_id = :bankId',
-    searched !== undefined && searched.condition,
-    customerId !== undefined && 'id = :customerId',
+    sql`bank_id = ${bankId}`,
+    searched,
+    customerId !== undefined && sql`id = ${customerId}`,
   );
   const encrypted = await listPage<EncryptedRecord>(
     // Postgres plans for the given search: many matches are read in order until the page is
     // full, few by their index.
     searched ? customPlan(db) : db,
     {
-      select: () => `SELECT id AS customer_id, lookup_id AS "lookupID", client_ref, firstname, middlename,
+      select: () => sql`SELECT id AS customer_id, lookup_id AS "lookupID", client_ref, firstname, middlename,
         lastname, account_name, country, reference, display_picture, created_at,
         coalesce(updated_at, created_at) AS updated_at, email_encrypted, address_encrypted, phone_encrypted
         FROM customers WHERE ${where}`,
-      counted: (limit) => `customers WHERE ${where} ORDER BY created_at, id ${limit}`,
-      bindings: { ...searched?.bindings, bankId, customerId },
+      counted: (limit) => sql`customers WHERE ${where} ORDER BY created_at, id ${limit}`,
       id: 'id',
       sort: CUSTOMER_SORTS[page.sortBy],
       instead: 'narrow it with search',
@@ -83,46 +82,31 @@ export async function customersNamed(
   name: string,
   most: number,
 ): Promise<string[]> {
-  const words = name.split(/\s+/);
   const found = await customPlan(db).rows<{ id: string }>`
     SELECT id FROM customers WHERE bank_id = ${bankId}
-      AND ${raw(words.map(namedBy).join(' AND '), bindingsOf(words))} LIMIT ${most}`;
+      AND ${namedBy(name)} LIMIT ${most}`;
   return found.map(({ id }) => id);
 }
 
 /** Each way to find a customer has an index of its own, and Postgres joins the matches. */
-function searchOf(ring: Keyring, search: string): { condition: string; bindings: Record<string, unknown> } {
-  const words = search.split(/\s+/);
-  return {
-    condition: `((${words.map(namedBy).join(' AND ')}) OR email_index = ANY(:emailIndexes) OR client_ref = :clientRef
-      OR lookup_id = :lookupId)`,
-    bindings: {
-      ...bindingsOf(words),
-      emailIndexes: emailIndexes(ring, search),
-      clientRef: search,
-      lookupId: normalizePhrase(search),
-    },
-  };
-}
-
-const bindingsOf = (words: string[]): Record<string, string> =>
-  Object.fromEntries(
-    words.flatMap((word, i) => [
-      [`word${i}`, word],
-      [`like${i}`, `%${word.replace(/[\\%_]/g, '\\$&')}%`],
-    ]),
-  );
+const searchOf = (ring: Keyring, search: string) =>
+  sql`((${namedBy(search)}) OR email_index = ANY(${emailIndexes(ring, search)}) OR client_ref = ${search}
+      OR lookup_id = ${normalizePhrase(search)})`;
 
 /** Words that the trigram index finds in any locale of the database. */
 const THREE_IN_A_ROW = /[a-z0-9]{3}/i;
 const ONE_OR_TWO = /^.{1,2}$/u;
 
-function namedBy(word: string, i: number): string {
-  const lower = (name: string) => `lower(:${name}${i}::text COLLATE "pg_c_utf8")`;
-  if (THREE_IN_A_ROW.test(word)) return `searched_names LIKE ${lower('like')}`;
-  if (ONE_OR_TWO.test(word)) return `searched_parts @> ARRAY[${lower('word')}]`;
+const namedBy = (names: string) => joined(names.split(/\s+/).map(hasName), ' AND ');
+
+const lower = (text: string) => sql`lower(${text}::text COLLATE "pg_c_utf8")`;
+
+function hasName(word: string): Fragment {
+  if (THREE_IN_A_ROW.test(word))
+    return sql`searched_names LIKE ${lower(`%${word.replace(/[\\%_]/g, '\\$&')}%`)}`;
+  if (ONE_OR_TWO.test(word)) return sql`searched_parts @> ARRAY[${lower(word)}]`;
   // LIKE would let Postgres choose the trigram index, which has nothing for this word.
-  return `searched_parts @> letters_and_pairs(${lower('word')}) AND strpos(searched_names, ${lower('word')}) > 0`;
+  return sql`searched_parts @> letters_and_pairs(${lower(word)}) AND strpos(searched_names, ${lower(word)}) > 0`;
 }
 
 function decrypted(ring: Keyring, record: EncryptedRecord): CustomerRecord {

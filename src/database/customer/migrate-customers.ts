@@ -1,7 +1,7 @@
 import { Failure } from '../../domain/failures';
 import type { WebhookItem } from '../../domain/webhook/webhook-item';
 import type { Database, Executor, Transaction } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, sql } from '../pool/statement';
 import {
   onboardPage,
   type BatchEntry,
@@ -90,8 +90,8 @@ const ABANDONED_AFTER = '1 hour';
 
 /** Deletes pages that processes staged before they died. @returns whether there may be more */
 export function deleteAbandoned(db: Executor): Promise<boolean> {
-  const isOld = `staged_at < (SELECT clock_timestamp()) - interval '${ABANDONED_AFTER}'`;
-  return sweep(db, 'staged_customers', `NOT accepted AND ${isOld}`);
+  const isOld = sql`staged_at < (SELECT clock_timestamp()) - interval '${raw(ABANDONED_AFTER)}'`;
+  return sweep(db, 'staged_customers', sql`NOT accepted AND ${isOld}`);
 }
 
 /**

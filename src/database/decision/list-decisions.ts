@@ -2,9 +2,9 @@ import { Failure } from '../../domain/failures';
 import type { Decision } from '../../domain/lifecycle';
 import { SPENT_THIS_MONTH, SPENT_TODAY } from '../agreement/spending-limit';
 import type { Executor } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, sql } from '../pool/statement';
 import { allOf, listPage, literal, type Listed, type Page } from '../query/list-page';
-import { OWN, type Party } from '../query/party';
+import { ownedBy, type Party } from '../query/party';
 
 export interface DecisionRecord {
   /** The agreement's id. */
@@ -29,23 +29,21 @@ export interface DecisionRecord {
   updatedAt: Date;
 }
 
-const DECISIONS = `SELECT a.id, a.merchant_id, m.name AS merchant_name, a.customer_id, a.bank_id, c.lookup_id,
+const decisionsIn = (
+  timeZone: string,
+) => sql`SELECT a.id, a.merchant_id, m.name AS merchant_name, a.customer_id, a.bank_id, c.lookup_id,
     a.decision, a.approved, a.payment_id_key, a.blocked, a.currency,
-    a.daily_limit, a.monthly_limit, ${SPENT_TODAY} AS spent_today,
-    ${SPENT_THIS_MONTH} AS spent_this_month, a.created_at, a.updated_at
+    a.daily_limit, a.monthly_limit, ${raw(SPENT_TODAY)} AS spent_today,
+    ${raw(SPENT_THIS_MONTH)} AS spent_this_month, a.created_at, a.updated_at
   FROM agreements a JOIN customers c ON c.id = a.customer_id JOIN entities m ON m.id = a.merchant_id,
     LATERAL (SELECT today AS day, date_trunc('month', today)::date AS month
-             FROM CAST(business_now(a.merchant_id) AT TIME ZONE :timeZone AS date) AS today) AS period`;
+             FROM CAST(business_now(a.merchant_id) AT TIME ZONE ${timeZone} AS date) AS today) AS period`;
 
 /** @throws Failure not_found */
-export async function readDecision(
-  db: Executor,
-  { entityId, role }: Party,
-  agreementId: string,
-): Promise<DecisionRecord> {
+export async function readDecision(db: Executor, party: Party, agreementId: string): Promise<DecisionRecord> {
   const found = await db.row<DecisionRecord>`
-    ${raw(DECISIONS, { timeZone: db.timeZone })}
-    WHERE a.id = ${agreementId} AND a.${raw(OWN[role], { entityId })}`;
+    ${decisionsIn(db.timeZone)}
+    WHERE a.id = ${agreementId} AND a.${ownedBy(party)}`;
   if (!found) throw new Failure('not_found', 'There is no such agreement.');
   return found;
 }
@@ -57,7 +55,7 @@ export const DECISION_SORTS = {
 
 export async function listDecisions(
   db: Executor,
-  { entityId, role }: Party,
+  party: Party,
   filter: {
     customerId?: string | undefined;
     merchantId?: string | undefined;
@@ -65,18 +63,18 @@ export async function listDecisions(
   },
   page: Page<keyof typeof DECISION_SORTS>,
 ): Promise<Listed<DecisionRecord>> {
+  const { customerId, merchantId, decision } = filter;
   const where = allOf(
-    `a.${OWN[role]}`,
-    filter.customerId !== undefined && 'a.customer_id = :customerId',
-    filter.merchantId !== undefined && 'a.merchant_id = :merchantId',
-    filter.decision !== undefined && `a.decision = ${literal(filter.decision)}`,
+    sql`a.${ownedBy(party)}`,
+    customerId !== undefined && sql`a.customer_id = ${customerId}`,
+    merchantId !== undefined && sql`a.merchant_id = ${merchantId}`,
+    decision !== undefined && sql`a.decision = ${literal(decision)}`,
   );
   return listPage<DecisionRecord>(
     db,
     {
-      select: () => `${DECISIONS} WHERE ${where}`,
-      counted: (limit) => `agreements a WHERE ${where} ORDER BY a.id ${limit}`,
-      bindings: { ...filter, entityId, timeZone: db.timeZone },
+      select: () => sql`${decisionsIn(db.timeZone)} WHERE ${where}`,
+      counted: (limit) => sql`agreements a WHERE ${where} ORDER BY a.id ${limit}`,
       id: 'a.id',
       sort: DECISION_SORTS[page.sortBy],
       instead: 'narrow it with customerId, merchantId or decision',

@@ -1,4 +1,5 @@
 import type { Executor } from '../pool/connection';
+import { raw, sql } from '../pool/statement';
 import { sweep } from '../query/sweep';
 
 /** Console sessions that were ended before they expired. */
@@ -19,6 +20,6 @@ const CLOCKS_DIFFER = '1 hour';
 
 /** @returns whether there may be more */
 export function forgetEndedSessions(db: Executor): Promise<boolean> {
-  const latest = `(SELECT clock_timestamp()) - interval '${CLOCKS_DIFFER}'`;
-  return sweep(db, 'ended_console_sessions', `ends_at < ${latest} ORDER BY ends_at`);
+  const latest = sql`(SELECT clock_timestamp()) - interval '${raw(CLOCKS_DIFFER)}'`;
+  return sweep(db, 'ended_console_sessions', sql`ends_at < ${latest} ORDER BY ends_at`);
 }

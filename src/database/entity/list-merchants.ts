@@ -1,5 +1,5 @@
 import type { Executor } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { sql, type Fragment } from '../pool/statement';
 import { allOf, listPage, type Listed, type Page } from '../query/list-page';
 import type { Party } from '../query/party';
 
@@ -8,15 +8,15 @@ import type { Party } from '../query/party';
  * from each merchant to the next. A question to every merchant of the network could read all
  * charges.
  */
-const seenBy = ({ role }: Party) =>
+const seenBy = ({ entityId, role }: Party) =>
   role === 'provider'
-    ? 'provider_id = :entityId'
-    : `id = ANY(ARRAY(WITH RECURSIVE seen AS (SELECT '' AS merchant_id UNION ALL
+    ? sql`provider_id = ${entityId}`
+    : sql`id = ANY(ARRAY(WITH RECURSIVE seen AS (SELECT '' AS merchant_id UNION ALL
          SELECT (SELECT b.merchant_id FROM billing_requests b
-           WHERE b.bank_id = :entityId AND b.merchant_id > seen.merchant_id ORDER BY b.merchant_id LIMIT 1)
+           WHERE b.bank_id = ${entityId} AND b.merchant_id > seen.merchant_id ORDER BY b.merchant_id LIMIT 1)
          FROM seen WHERE seen.merchant_id IS NOT NULL) SELECT merchant_id FROM seen))`;
 
-const lower = (text: string) => `lower(${text} COLLATE "pg_c_utf8")`;
+const lower = (text: Fragment) => sql`lower(${text} COLLATE "pg_c_utf8")`;
 
 /** @param name its beginning, in small or capital letters */
 export async function listMerchants(
@@ -26,17 +26,16 @@ export async function listMerchants(
   page: Pick<Page<never>, 'page' | 'limit'>,
 ): Promise<Listed<{ merchantId: string; name: string }>> {
   const where = allOf(
-    `type = 'merchant'`,
-    name !== undefined && `starts_with(${lower('name')}, ${lower(':name::text')})`,
-    merchantId !== undefined && 'id = :merchantId',
+    sql`type = 'merchant'`,
+    name !== undefined && sql`starts_with(${lower(sql`name`)}, ${lower(sql`${name}::text`)})`,
+    merchantId !== undefined && sql`id = ${merchantId}`,
     seenBy(party),
   );
   return listPage(
     db,
     {
-      select: () => `SELECT id AS merchant_id, name FROM entities WHERE ${where}`,
-      counted: (limit) => `entities WHERE ${where} ORDER BY name, id ${limit}`,
-      bindings: { entityId: party.entityId, name, merchantId },
+      select: () => sql`SELECT id AS merchant_id, name FROM entities WHERE ${where}`,
+      counted: (limit) => sql`entities WHERE ${where} ORDER BY name, id ${limit}`,
       id: 'id',
       sort: { by: 'name', indexed: true },
       instead: 'narrow it with name',
@@ -54,7 +53,7 @@ export async function merchantsNamed(
 ): Promise<string[]> {
   const found = await db.rows<{ id: string }>`
     SELECT id FROM entities WHERE type = 'merchant'
-      AND strpos(${raw(lower('name'))}, ${raw(lower(':part::text'), { part })}) > 0
-    AND ${raw(seenBy(party), { entityId: party.entityId })} LIMIT ${most}`;
+      AND strpos(${lower(sql`name`)}, ${lower(sql`${part}::text`)}) > 0
+      AND ${seenBy(party)} LIMIT ${most}`;
   return found.map(({ id }) => id);
 }

@@ -3,7 +3,7 @@ import type { Decision, IntentStatus } from '../../domain/lifecycle';
 import { parseAmount } from '../../domain/money';
 import { lockAgreementsWhere, type Agreement } from '../agreement/agreement';
 import type { Executor } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, sql } from '../pool/statement';
 import { windowPassed } from '../clock/window-passed';
 import { applyDecision, applyUnasked } from '../decision/apply-decision';
 import { closeExpiredIntent } from './close-expired-intent';
@@ -43,8 +43,8 @@ export async function answerIntent(
   const { customerId, merchantId, lookupId } = answer;
   const [agreement] = await lockAgreementsWhere(
     trx,
-    `a.merchant_id = :merchantId AND a.customer_id = :customerId AND a.bank_id = :bankId AND c.lookup_id = :lookupId`,
-    { customerId, merchantId, lookupId, bankId },
+    sql`a.merchant_id = ${merchantId} AND a.customer_id = ${customerId} AND a.bank_id = ${bankId}
+      AND c.lookup_id = ${lookupId}`,
   );
   const intent = agreement && (await latestIntent(trx, agreement.id));
   if (!agreement || !intent) {
@@ -134,7 +134,7 @@ type Asked = AnyIntent & {
 
 async function latestIntent(trx: Executor, agreementId: string) {
   return trx.row<Asked>`
-    SELECT ${raw(ENDED_COLUMNS)}, NOT ${raw(windowPassed('business_now(i.merchant_id)'))} AS in_time,
+    SELECT ${raw(ENDED_COLUMNS)}, NOT ${windowPassed(sql`business_now(i.merchant_id)`)} AS in_time,
       i.decided_before, coalesce(a.granted_at >= i.created_at, false) AS granted_since, a.currency_before,
       a.daily_limit_before, a.monthly_limit_before
     FROM intents i JOIN agreements a ON a.id = i.agreement_id
@@ -157,7 +157,7 @@ async function closeByAnswer(
       daily_limit = ${limits.daily?.toString() ?? null}::bigint,
       monthly_limit = ${limits.monthly?.toString() ?? null}::bigint, closed_at = business_now(i.merchant_id),
       sequence = i.sequence + 1
-    WHERE i.id = ${intentId} AND i.status = 'pending' AND NOT ${raw(windowPassed('business_now(i.merchant_id)'))}
+    WHERE i.id = ${intentId} AND i.status = 'pending' AND NOT ${windowPassed(sql`business_now(i.merchant_id)`)}
     RETURNING ${raw(ENDED_COLUMNS)}`;
 }
 

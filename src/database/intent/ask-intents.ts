@@ -6,7 +6,7 @@ import type { Metadata } from '../../domain/metadata';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { blockersOf, openAgreements, type Agreement } from '../agreement/agreement';
 import type { Executor } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, sql } from '../pool/statement';
 import { windowPassed } from '../clock/window-passed';
 import { takePrompts } from '../customer/limit-prompts';
 import { newId, newReference } from '../identifier/new-id';
@@ -112,8 +112,8 @@ async function supersede(trx: Executor, intents: NewIntent[]): Promise<void> {
   if (intents.length === 0) return;
   const ended = await trx.rows<EndedIntent>`
     UPDATE intents i SET
-      status = CASE WHEN ${raw(windowPassed('now'))} THEN 'declined' ELSE 'superseded' END,
-      reason = CASE WHEN ${raw(windowPassed('now'))} THEN 'expired' END,
+      status = CASE WHEN ${windowPassed(sql`now`)} THEN 'declined' ELSE 'superseded' END,
+      reason = CASE WHEN ${windowPassed(sql`now`)} THEN 'expired' END,
       closed_at = now, sequence = i.sequence + 1
     FROM (SELECT business_now(${intents[0]?.agreement.merchantId}) AS now) AS moment
     WHERE i.agreement_id = ANY(${intents.map((intent) => intent.agreement.id)}) AND i.status = 'pending'

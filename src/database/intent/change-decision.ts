@@ -1,7 +1,7 @@
 import { Failure } from '../../domain/failures';
 import { lockAgreementsWhere, type Agreement } from '../agreement/agreement';
 import type { Transaction } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, sql } from '../pool/statement';
 import { windowPassed } from '../clock/window-passed';
 import { applyDecision, applyUnasked } from '../decision/apply-decision';
 import { limitsOf, type SpendingLimits } from './answer-intent';
@@ -34,8 +34,8 @@ export async function changeDecision(
   agreementId: string,
   change: DecisionChange,
 ): Promise<void> {
-  const ofBank = 'a.id = :agreementId AND a.bank_id = :bankId';
-  const [before] = await lockAgreementsWhere(trx, ofBank, { agreementId, bankId });
+  const ofBank = sql`a.id = ${agreementId} AND a.bank_id = ${bankId}`;
+  const [before] = await lockAgreementsWhere(trx, ofBank);
   if (!before) throw new Failure('not_found', 'There is no such decision.');
   const given = change.spendingLimits && limitsOf(change.spendingLimits, before.currency);
   const { daily, monthly } = given ?? { daily: before.dailyLimit, monthly: before.monthlyLimit };
@@ -65,7 +65,7 @@ async function refuseEarlyApproval(trx: Transaction, { id, decision }: Agreement
   if (decision !== 'pending') return;
   const open = await trx.row<{ id: string }>`
     SELECT id FROM intents
-    WHERE agreement_id = ${id} AND status = 'pending' AND NOT ${raw(windowPassed('business_now(merchant_id)'))}`;
+    WHERE agreement_id = ${id} AND status = 'pending' AND NOT ${windowPassed(sql`business_now(merchant_id)`)}`;
   if (!open) return;
   throw new Failure(
     'intent_open',
@@ -88,7 +88,7 @@ async function refuseOpenIntent(
       customer_decision = ${decision},
       block_merchant = ${blocked}, closed_at = business_now(i.merchant_id), sequence = i.sequence + 1
     WHERE i.agreement_id = ${agreementId} AND i.status = 'pending'
-      AND NOT ${raw(windowPassed('business_now(i.merchant_id)'))}
+      AND NOT ${windowPassed(sql`business_now(i.merchant_id)`)}
     RETURNING ${raw(ENDED_COLUMNS)}`;
   await endIntents(trx, ended, { cause: 'bank', signal: 'intentClosed' });
 }

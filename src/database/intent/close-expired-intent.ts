@@ -1,17 +1,17 @@
 import { lockAgreementsWhere } from '../agreement/agreement';
 import { windowPassed } from '../clock/window-passed';
 import type { Executor } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, sql } from '../pool/statement';
 import { endIntents, ENDED_COLUMNS, type EndedIntent } from './end-intents';
 
 /** Declines an intent whose window has passed. The second of two callers finds nothing to do. */
 export async function closeExpiredIntent(trx: Executor, intentId: string): Promise<void> {
-  const asked = 'a.id = (SELECT agreement_id FROM intents WHERE id = :intentId)';
-  await lockAgreementsWhere(trx, asked, { intentId });
+  const asked = sql`a.id = (SELECT agreement_id FROM intents WHERE id = ${intentId})`;
+  await lockAgreementsWhere(trx, asked);
   const ended = await trx.rows<EndedIntent>`
     UPDATE intents i SET status = 'declined', reason = 'expired', closed_at = business_now(i.merchant_id),
       sequence = i.sequence + 1
-    WHERE i.id = ${intentId} AND i.status = 'pending' AND ${raw(windowPassed('business_now(i.merchant_id)'))}
+    WHERE i.id = ${intentId} AND i.status = 'pending' AND ${windowPassed(sql`business_now(i.merchant_id)`)}
     RETURNING ${raw(ENDED_COLUMNS)}`;
   await endIntents(trx, ended, { cause: 'network' });
 }

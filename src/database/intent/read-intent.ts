@@ -4,7 +4,7 @@ import type { IntentStatus } from '../../domain/lifecycle';
 import type { Metadata } from '../../domain/metadata';
 import type { Moment } from '../../domain/workflow/moment';
 import type { Executor } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, sql } from '../pool/statement';
 import { windowPassed } from '../clock/window-passed';
 import { afterS } from '../clock/moment';
 import type { CustomerDecision } from './end-intents';
@@ -38,7 +38,7 @@ function stateOf({ inMs, at, ...state }: StateRow): IntentState {
 export async function markIntentWaiting(db: Executor, intentId: string): Promise<IntentState> {
   const sleeps = await db.row<StateRow>`
     UPDATE intents SET waiting = true
-    WHERE id = ${intentId} AND status = 'pending' AND NOT ${raw(windowPassed('business_now(merchant_id)'))}
+    WHERE id = ${intentId} AND status = 'pending' AND NOT ${windowPassed(sql`business_now(merchant_id)`)}
     RETURNING ${raw(STATE)}`;
   // Read after the UPDATE: a clock that moved before it found no waiting workflow to signal.
   const now = await db.row<StateRow>`SELECT ${raw(STATE)} FROM intents WHERE id = ${intentId}`;

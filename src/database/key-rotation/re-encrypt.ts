@@ -1,6 +1,6 @@
 import { act, type Actor } from '../record/audit-event';
 import type { Database, Executor } from '../pool/connection';
-import { customPlan, raw } from '../pool/statement';
+import { customPlan, joined, raw, sql } from '../pool/statement';
 import { entriesPlace } from '../customer/migrate-customers';
 import { answerPlace } from '../call/idempotency';
 import { inSnakeCase } from '../pool/letter-case';
@@ -194,19 +194,21 @@ async function reencryptTable(
   const prefix = keyPrefix(db.keyring);
   const columns = Object.keys(encrypted.columns);
   const indexes = Object.keys(encrypted.indexes ?? {});
-  const older = columns
-    .map((name) => `substring(${name} FROM 1 FOR :bytes::int) <> :prefix::bytea`)
-    .join(' OR ');
+  const older = columns.map(
+    (name) => sql`substring(${raw(name)} FROM 1 FOR ${prefix.length}::int) <> ${prefix}::bytea`,
+  );
+  const key = raw(encrypted.key.join(', '));
   let last: Row | undefined;
   let changed = 0;
   for (;;) {
     report(changed);
+    const isNext = last ? sql`(${key}) > (${joined(valuesOf(last, encrypted.key), ', ')})` : sql`true`;
     const read = await customPlan(db).rows<Row>`
       SELECT ${raw([...encrypted.key, ...(encrypted.also ?? []), ...columns, ...indexes].join(', '))}
       FROM ${raw(encrypted.table)}
-      WHERE ${raw(last ? `(${encrypted.key.join(', ')}) > (${encrypted.key.map((name) => `:${name}`).join(', ')})` : 'true', last)}
-        AND (${raw(indexes.length > 0 ? 'true OR ' : '')}${raw(older, { prefix, bytes: prefix.length })})
-      ORDER BY ${raw(encrypted.key.join(', '))} LIMIT ${raw(PAGE)}`;
+      WHERE ${isNext}
+        AND (${raw(indexes.length > 0 ? 'true OR ' : '')}${joined(older, ' OR ')})
+      ORDER BY ${key} LIMIT ${raw(PAGE)}`;
     // Columns are looked up by their names in the schema.
     const page = read.map(inSnakeCase);
     const found = await Promise.all(page.map((one) => reencryptRow(db, encrypted, one)));
@@ -236,11 +238,13 @@ async function reencryptRow(db: Executor, encrypted: EncryptedTable, one: Row): 
   const names = Object.keys(fresh);
   if (names.length === 0) return false;
   await db.rows`
-    UPDATE ${raw(encrypted.table)} SET ${raw(names.map((name) => `${name} = :${name}`).join(', '), fresh)}
-    WHERE ${raw(encrypted.key.map((name) => `${name} = :${name}`).join(' AND '), one)}
-      AND ${raw(names.map((name) => `${name} = :${name}`).join(' AND '), one)}`;
+    UPDATE ${raw(encrypted.table)} SET ${joined(equal(fresh, names), ', ')}
+    WHERE ${joined(equal(one, [...encrypted.key, ...names]), ' AND ')}`;
   return true;
 }
+
+const valuesOf = (row: Row, names: readonly string[]) => names.map((name) => sql`${row[name]}`);
+const equal = (row: Row, names: readonly string[]) => names.map((name) => sql`${raw(name)} = ${row[name]}`);
 
 export interface KeyUse {
   kid: string;

@@ -1,7 +1,7 @@
 import { OperatorError } from '../../domain/failures';
 import { act, type Actor } from '../record/audit-event';
 import type { Transaction } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, sql } from '../pool/statement';
 import { dayBegin } from '../clock/day-begin';
 
 /**
@@ -14,14 +14,15 @@ import { dayBegin } from '../clock/day-begin';
 /** Two operators at once take turns. */
 const LOCK_PERIODS = `SELECT pg_advisory_xact_lock(hashtextextended('ledger_periods', 0))`;
 
-const END_OF_MONTH = dayBegin(`:month::date + interval '1 month'`);
+const endOf = (month: string, timeZone: string) =>
+  dayBegin(sql`${month}::date + interval '1 month'`, timeZone);
 
-const EARLIER_OPEN = `
+const earlierOpen = (month: string) => sql`
   SELECT least(
-    (SELECT min(month) FROM ledger_periods WHERE month < :month AND state = 'reopened'),
+    (SELECT min(month) FROM ledger_periods WHERE month < ${month} AND state = 'reopened'),
     (SELECT date_trunc('month', min(settlement_day))::date FROM ledger_entries
-     WHERE settlement_day < :month AND settlement_day >= coalesce(
-       (SELECT max(month) + interval '1 month' FROM ledger_periods WHERE month < :month), '-infinity')))`;
+     WHERE settlement_day < ${month} AND settlement_day >= coalesce(
+       (SELECT max(month) + interval '1 month' FROM ledger_periods WHERE month < ${month}), '-infinity')))`;
 
 /**
  * One statement decides, by real time, which no clock of a merchant is behind. It sees every
@@ -37,8 +38,7 @@ export async function closePeriod(trx: Transaction, by: Actor, month: string): P
   await trx.rows`${raw(LOCK_PERIODS)}`;
   const change = trx.row<{ reopenings: number }>`
     INSERT INTO ledger_periods AS p (month)
-    SELECT ${month}::date WHERE NOT may_settle_before(${raw(END_OF_MONTH, { month, timeZone: trx.timeZone })},
-      NULL) AND (${raw(EARLIER_OPEN, { month })}) IS NULL
+    SELECT ${month}::date WHERE NOT may_settle_before(${endOf(month, trx.timeZone)}, NULL) AND (${earlierOpen(month)}) IS NULL
     ON CONFLICT (month) DO UPDATE SET state = 'closed' WHERE p.state = 'reopened' RETURNING reopenings`;
   const closed = await act(trx, by, change, shown('period.closed', month));
   if (!closed) await refuseUnlessClosed(trx, month);
@@ -48,8 +48,8 @@ export async function closePeriod(trx: Transaction, by: Actor, month: string): P
 async function refuseUnlessClosed(trx: Transaction, month: string): Promise<void> {
   const found = await trx.oneRow<{ state: string | null; over: boolean; earlier: string | null }>`
     SELECT (SELECT state FROM ledger_periods WHERE month = ${month}) AS state,
-    clock_timestamp() >= ${raw(END_OF_MONTH, { month, timeZone: trx.timeZone })} AS over,
-      (${raw(EARLIER_OPEN, { month })})::text AS earlier`;
+    clock_timestamp() >= ${endOf(month, trx.timeZone)} AS over,
+      (${earlierOpen(month)})::text AS earlier`;
   if (found.state === 'closed') return;
   if (!found.over) throw new OperatorError(`${nameOf(month)} is not over: close it later.`);
   if (found.earlier) {

@@ -4,11 +4,11 @@ import { isId } from '../../domain/identifier/ids';
 import type { Metadata } from '../../domain/metadata';
 import type { ExceptionKind } from '../../domain/books/reconciliation-exception';
 import type { Executor } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { joined, raw, sql, type Fragment } from '../pool/statement';
 import type { Cause } from '../../domain/words/timeline';
 import { beyondReach, countUpTo, LIST_REACH, listPage, type Listed, type Page } from '../query/list-page';
 import type { Party } from '../query/party';
-import { bound, partsOf, rowsOf, type TransactionFilter } from './transaction-filter';
+import { partsOf, rowsOf, type TransactionFilter } from './transaction-filter';
 
 /** The history of money: every charge is a transaction from its acceptance on. */
 
@@ -59,15 +59,15 @@ export const RECORD_COLUMNS = `transaction_id, reference, type, status, amount, 
  *
  * @param more conditions, order and limit
  */
-function matching(party: Party, filter: TransactionFilter, more = ''): string {
+function matching(party: Party, filter: TransactionFilter, more: Fragment = raw('')): Fragment {
   const parts = partsOf(party, filter).map((part) => {
-    const found = rowsOf(part, '*', ...part.looked);
+    const found = rowsOf(part, raw('*'), ...part.looked);
     // The filter's index is in another order, so no more rows are taken than can be sorted.
     return outOfOrder(filter)
-      ? `(SELECT * FROM (${found} LIMIT ${LIST_REACH + 1}) AS found WHERE true ${more})`
-      : `(${found} ${more})`;
+      ? sql`(SELECT * FROM (${found} LIMIT ${raw(LIST_REACH + 1)}) AS found WHERE true ${more})`
+      : sql`(${found} ${more})`;
   });
-  return `(${parts.join(' UNION ALL ')}) AS own`;
+  return sql`(${joined(parts, ' UNION ALL ')}) AS own`;
 }
 
 const bySettlement = ({ settledFrom, settledTo }: TransactionFilter) =>
@@ -81,8 +81,8 @@ const sortOf = (filter: TransactionFilter, sortBy: keyof typeof TRANSACTION_SORT
   indexed: TRANSACTION_SORTS[sortBy].indexed && !outOfOrder(filter),
 });
 
-const counted = (party: Party, filter: TransactionFilter) => (limit: string) =>
-  matching(party, filter, `ORDER BY created_at, id ${limit}`);
+const counted = (party: Party, filter: TransactionFilter) => (limit: Fragment) =>
+  matching(party, filter, sql`ORDER BY created_at, id ${limit}`);
 
 export async function listTransactions(
   db: Executor,
@@ -93,9 +93,8 @@ export async function listTransactions(
   return listPage<TransactionRecord>(
     db,
     {
-      select: (order) => `SELECT ${RECORD_COLUMNS} FROM ${matching(party, filter, `${order} LIMIT :end`)}`,
+      select: (first) => sql`SELECT ${raw(RECORD_COLUMNS)} FROM ${matching(party, filter, first)}`,
       counted: counted(party, filter),
-      bindings: bound(party, filter),
       id: 'id',
       sort: sortOf(filter, page.sortBy),
       instead: instead(filter, 'take all of it in order of time with format=csv'),
@@ -129,21 +128,22 @@ export async function* readTransactions(
   const { by: sort, indexed } = sortOf(filter, sortBy);
   if (!indexed) {
     // Each page would sort the whole history.
-    const { more } = await countUpTo(db, counted(party, filter), bound(party, filter));
+    const { more } = await countUpTo(db, counted(party, filter));
     if (more) throw beyondReach('sortBy', 'can be sorted so', instead(filter, 'take it by createdAt'));
   }
   const [direction, beyond] = sortOrder === 'asc' ? ['ASC', '>'] : ['DESC', '<'];
-  const order = `ORDER BY ${sort} ${direction}, id ${direction} LIMIT :limit`;
+  const order = raw(`ORDER BY ${sort} ${direction}, id ${direction}`);
+  const first = sql`${order} LIMIT ${EXPORT_PAGE}`;
   let last: { position: string; id: string } | undefined;
   for (;;) {
-    const next = last ? `AND (${sort}, id) ${beyond} (:position, :id)` : '';
+    const next = last ? sql`AND (${raw(sort)}, id) ${raw(beyond)} (${last.position}, ${last.id})` : raw('');
+    const found = matching(party, filter, sql`${next} ${first}`);
     // The position is text, for a Date loses microseconds, and would skip rows.
     const page = await db.rows<TransactionRecord & { position: string; id: string }>`
       SELECT * FROM (
         SELECT ${raw(RECORD_COLUMNS)}, ${raw(sort)}::text AS position, id,
-          sum(octet_length(metadata::text)) OVER (ORDER BY ${raw(sort)} ${raw(direction)},
-          id ${raw(direction)}) AS bytes
-        FROM ${raw(matching(party, filter, `${next} ${order}`), { ...bound(party, filter), ...last, limit: EXPORT_PAGE })} ${raw(order, { limit: EXPORT_PAGE })}) AS page
+          sum(octet_length(metadata::text)) OVER (${order}) AS bytes
+        FROM ${found} ${first}) AS page
       WHERE bytes <= ${raw(EXPORT_PAGE_BYTES)}`;
     last = page.at(-1);
     if (!last) return;
@@ -163,12 +163,13 @@ export interface Names {
 }
 
 /** SQL: the names of a transaction's parties, and its end. */
-export function namesFor({ role }: Party): string {
+export function namesFor({ entityId, role }: Party): Fragment {
   const nameOf = (column: string) =>
     role === 'bank'
-      ? `(SELECT firstname || ' ' || lastname FROM customers c WHERE c.id = ${column} AND c.bank_id = :entityId)`
-      : 'NULL';
-  return `closed_at,
+      ? sql`(SELECT firstname || ' ' || lastname FROM customers c
+          WHERE c.id = ${raw(column)} AND c.bank_id = ${entityId})`
+      : raw('NULL');
+  return sql`closed_at,
     (SELECT expires_at FROM billing_requests b WHERE b.id = billing_request_id AND b.status = 'pending') AS expires_at,
     (SELECT name FROM entities e WHERE e.id = merchant_id) AS merchant_name,
     (SELECT name FROM entities e WHERE e.id = bank_id) AS bank_name,
@@ -205,10 +206,10 @@ export async function readTransaction(
 }> {
   const filter = isId('transaction', named) ? { transactionId: named } : { reference: named };
   const found = await db.row<TransactionRecord & Names & { id: string; approvalRequired: boolean }>`
-    SELECT ${raw(RECORD_COLUMNS)}, id, ${raw(namesFor(party), { entityId: party.entityId })},
+    SELECT ${raw(RECORD_COLUMNS)}, id, ${namesFor(party)},
       (SELECT approval_required FROM billing_requests b
       WHERE b.id = own.id AND b.status = 'pending') IS TRUE AS approval_required
-    FROM ${raw(matching(party, filter), bound(party, filter))}`;
+    FROM ${matching(party, filter)}`;
   if (!found) throw new Failure('not_found', 'There is no transaction with this reference.');
   const { id, ...transaction } = found;
   // A bank's own words are kept in the row, not in the events.

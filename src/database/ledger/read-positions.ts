@@ -1,9 +1,9 @@
 import { onDay } from '../../domain/books/statement';
 import type { Database, Executor } from '../pool/connection';
-import { customPlan, raw } from '../pool/statement';
+import { customPlan, raw, sql, type Fragment } from '../pool/statement';
 import type { Party } from '../query/party';
 import { FIRST_ID } from './post-entries';
-import { OF_THE_DAY, POSTED_TO, readInOneSnapshot } from './read-statement';
+import { ofTheDay, postedTo, readInOneSnapshot } from './read-statement';
 
 /**
  * The amounts that two parties owe each other from one settlement day. An entry has two sides, and
@@ -25,8 +25,8 @@ export interface Position<Counterparty = string> {
 export type NetworkPosition = Position<string | null>;
 
 /** The holder of a posting; disputed amounts are the network's. */
-const holderOf = (posting: string) =>
-  `CASE ${posting}.account WHEN 'disputed' THEN 'network' ELSE ${posting}.party_id END`;
+const holderOf = (posting: 'p' | 'other') =>
+  raw(`CASE ${posting}.account WHEN 'disputed' THEN 'network' ELSE ${posting}.party_id END`);
 
 /**
  * An entry may have several postings on one side: each has the posting on the other side as its
@@ -37,9 +37,9 @@ const holderOf = (posting: string) =>
  */
 async function positionsOf<Counterparty>(
   db: Executor,
-  holder: string,
-  which: string,
-  bindings: Record<string, unknown>,
+  holder: Fragment,
+  which: Fragment,
+  atMost: number,
 ): Promise<Position<Counterparty>[]> {
   const found = await customPlan(db).rows<
     Record<'owedToIt' | 'owedByIt', string> & Omit<Position<Counterparty>, 'owedToIt' | 'owedByIt'>
@@ -49,15 +49,14 @@ async function positionsOf<Counterparty>(
       coalesce(sum(amount) FILTER (WHERE direction = 'credit'), 0)::text AS owed_to_it,
       coalesce(sum(amount) FILTER (WHERE direction = 'debit'), 0)::text AS owed_by_it
     FROM (
-      SELECT ${raw(holder, bindings)} AS party_id, ${raw(holderOf('p'))} AS own,
-      ${raw(holderOf('other'))} AS counterparty_id,
+      SELECT ${holder} AS party_id, ${holderOf('p')} AS own, ${holderOf('other')} AS counterparty_id,
         p.currency::text AS currency, p.direction, least(p.amount, other.amount) AS amount
       FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id
         LEFT JOIN ledger_postings other ON other.entry_id = p.entry_id AND other.direction <> p.direction
-      WHERE ${raw(which, bindings)}) AS sides
+      WHERE ${which}) AS sides
     WHERE counterparty_id IS DISTINCT FROM own
     GROUP BY party_id, counterparty_id, currency ORDER BY party_id, counterparty_id, currency
-    LIMIT ${bindings.atMost}`;
+    LIMIT ${atMost}`;
   return found.map(({ owedToIt, owedByIt, ...position }) => ({
     ...position,
     owedToIt: BigInt(owedToIt),
@@ -68,15 +67,15 @@ async function positionsOf<Counterparty>(
 /** @param atMost the first of them, by counterparty and currency */
 export const readPositions = (
   db: Executor,
-  { entityId: partyId, role }: Party,
+  party: Party,
   date: string,
   atMost: number,
 ): Promise<Position[]> =>
   positionsOf(
     db,
-    ':partyId::text',
-    `p.party_id = ANY(${POSTED_TO[role]}) AND ${OF_THE_DAY} AND p.account <> 'disputed' AND other.n IS NOT NULL`,
-    { partyId, date, atMost },
+    sql`${party.entityId}::text`,
+    sql`p.party_id = ANY(${postedTo(party)}) AND ${ofTheDay(date)} AND p.account <> 'disputed' AND other.n IS NOT NULL`,
+    atMost,
   );
 
 export interface NetworkDay {
@@ -98,9 +97,6 @@ interface Reach {
 /** Entries whose positions one statement adds up: half a second of Postgres, or less. */
 const ENTRIES_AT_ONCE = 10_000;
 
-const OF_THE_NEXT = `e.settlement_day = :date AND e.id > :after::bigint AND e.id <= :last::bigint
-  AND p.currency = coalesce(:currency::text, p.currency)`;
-
 /**
  * The positions of every party, the network included, in one snapshot.
  *
@@ -121,8 +117,9 @@ export async function readNetworkPositions(
         LIMIT ${entriesAtOnce}) AS next`;
       const { last } = next;
       if (last === null) break;
-      const page = { date, currency, after, last, atMost: atMost + 1 };
-      for (const line of await positionsOf<string | null>(trx, holderOf('p'), OF_THE_NEXT, page)) {
+      const ofTheNext = sql`e.settlement_day = ${date} AND e.id > ${after}::bigint AND e.id <= ${last}::bigint
+        AND p.currency = coalesce(${currency}::text, p.currency)`;
+      for (const line of await positionsOf<string | null>(trx, holderOf('p'), ofTheNext, atMost + 1)) {
         const key = [line.currency, line.partyId, line.counterpartyId ?? ''].join(' ');
         const { owedToIt, owedByIt } = sums.get(key) ?? { owedToIt: 0n, owedByIt: 0n };
         sums.set(key, { ...line, owedToIt: owedToIt + line.owedToIt, owedByIt: owedByIt + line.owedByIt });

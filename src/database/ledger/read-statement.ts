@@ -1,9 +1,9 @@
 import { eachDay, HASHED_MAX, MOVEMENTS, type Days, type Movements } from '../../domain/books/statement';
 import type { Database, Executor, Transaction } from '../pool/connection';
-import { customPlan, raw } from '../pool/statement';
+import { customPlan, joined, raw, sql, type Fragment } from '../pool/statement';
 import { dayBegin } from '../clock/day-begin';
 import type { TransactionRecord } from './list-transactions';
-import { SIDES, type Party } from '../query/party';
+import { sidesOf, type Party } from '../query/party';
 
 /**
  * A party's balance at the end of settlement days and the movements of these days, read from the
@@ -26,7 +26,8 @@ export async function longStatements(db: Executor, days: Days): Promise<Statemen
     SELECT party.id AS party_id, party.type AS role, b.currency
     FROM ledger_balances b JOIN entities e ON e.id = b.party_id
     JOIN entities party ON party.id IN (e.id, e.provider_id)
-    WHERE b.day BETWEEN ${days.first} AND ${days.last} GROUP BY 1, 2, 3 HAVING sum(b.count) > ${raw(HASHED_MAX)} ORDER BY 1, 3`;
+    WHERE b.day BETWEEN ${days.first} AND ${days.last} GROUP BY 1, 2, 3 HAVING sum(b.count) > ${raw(HASHED_MAX)}
+    ORDER BY 1, 3`;
   return found.map(({ partyId: entityId, role, currency }) => ({
     party: { entityId, role },
     days,
@@ -44,21 +45,19 @@ export interface StatementTotals extends Movements {
 }
 
 /** The parties of a party's postings: itself, and for a provider its merchants. */
-export const POSTED_TO: Record<Party['role'], string> = {
-  bank: 'ARRAY[:partyId::text]',
-  merchant: 'ARRAY[:partyId::text]',
-  provider: 'ARRAY(SELECT id FROM entities WHERE provider_id = :partyId)',
-};
-
-const SHOWN = `p.currency = :currency AND p.account <> 'disputed' AND e.kind <> 'credit'`;
+export const postedTo = ({ entityId, role }: Party): Fragment =>
+  role === 'provider'
+    ? sql`ARRAY(SELECT id FROM entities WHERE provider_id = ${entityId})`
+    : sql`ARRAY[${entityId}::text]`;
 
 /** One index finds the day's first and last entry, another the party's entries between them. */
-export const OF_THE_DAY = `p.entry_id >= (SELECT min(id) FROM ledger_entries WHERE settlement_day = :date)
-  AND p.entry_id <= (SELECT max(id) FROM ledger_entries WHERE settlement_day = :date)
-  AND e.settlement_day = :date`;
+export const ofTheDay = (
+  date: string,
+) => sql`p.entry_id >= (SELECT min(id) FROM ledger_entries WHERE settlement_day = ${date})
+  AND p.entry_id <= (SELECT max(id) FROM ledger_entries WHERE settlement_day = ${date})
+  AND e.settlement_day = ${date}`;
 
-const END_OF_DAY = dayBegin(':date::date + 1');
-const END_OF_EACH = dayBegin('day::date + 1');
+const endOf = (date: string, timeZone: string) => dayBegin(sql`${date}::date + 1`, timeZone);
 
 export interface Finality {
   /** Whether all of the days are final. */
@@ -78,14 +77,14 @@ export interface Finality {
  * time too, since a new merchant may start at it.
  */
 export function readFinality(db: Executor, { first, last }: Days, party: Party | null): Promise<Finality> {
-  const { timeZone } = db;
+  const merchantId = party?.role === 'merchant' ? party.entityId : null;
   return db.oneRow<Finality>`
-    SELECT bool_and(is_final) AS final, count(*) FILTER (WHERE is_final)::int AS final_days, coalesce((
+    SELECT bool_and(is_final) AS final, (count(*) FILTER (WHERE is_final))::int AS final_days, coalesce((
         SELECT reopenings FROM ledger_periods WHERE month = date_trunc('month', ${last}::date)), 0) AS edition
     FROM (
-      SELECT NOT may_settle_before(${raw(END_OF_EACH, { timeZone })}, ${party?.role === 'merchant' ? party.entityId : null})
+      SELECT NOT may_settle_before(${dayBegin(sql`day::date + 1`, db.timeZone)}, ${merchantId})
         AND NOT EXISTS (SELECT FROM ledger_periods WHERE month <= day AND state = 'reopened') AS is_final
-      FROM generate_series(${first}::date, ${last}::date, interval '1 day') AS day) AS days`;
+      FROM generate_series(${first}::date, ${last}::date, interval '1 day') AS day) AS each`;
 }
 
 /** @param party for whom; null for the network */
@@ -110,15 +109,11 @@ export async function readInOneSnapshot<Read>(
   });
 }
 
-export async function hasSettledIn(
-  db: Executor,
-  { entityId: partyId, role }: Party,
-  currency: string,
-): Promise<boolean> {
-  const posted = `SELECT FROM ledger_balances WHERE party_id = ANY(${POSTED_TO[role]}) AND currency = :currency`;
-  return (
-    (await customPlan(db).row`SELECT WHERE EXISTS (${raw(posted, { currency, partyId })})`) !== undefined
-  );
+export async function hasSettledIn(db: Executor, party: Party, currency: string): Promise<boolean> {
+  const posted = await customPlan(db).row`
+    SELECT WHERE EXISTS (
+      SELECT FROM ledger_balances WHERE party_id = ANY(${postedTo(party)}) AND currency = ${currency})`;
+  return posted !== undefined;
 }
 
 export async function readTotals(db: Executor, of: StatementOf): Promise<StatementTotals> {
@@ -139,7 +134,7 @@ export async function readTotals(db: Executor, of: StatementOf): Promise<Stateme
         ELSE kind || 's' END END AS what,
       sum(count)::int AS count, sum(debits + credits)::text AS amount, sum(balance)::text AS balance
     FROM ledger_balances
-    WHERE party_id = ANY(${raw(POSTED_TO[party.role], { partyId: party.entityId })})
+    WHERE party_id = ANY(${postedTo(party)})
       AND currency = ${currency} AND account <> 'disputed'
       AND (day < ${days.first} OR (day <= ${days.last} AND kind <> 'credit')) GROUP BY 1, 2`;
   const moved = MOVEMENTS.map((name) => {
@@ -164,15 +159,13 @@ export async function readTotals(db: Executor, of: StatementOf): Promise<Stateme
   };
 }
 
-async function openExceptions(
-  db: Executor,
-  { party: { entityId, role }, days, currency }: StatementOf,
-): Promise<number> {
-  const end = raw(END_OF_DAY, { date: days.last, timeZone: db.timeZone });
+async function openExceptions(db: Executor, { party, days, currency }: StatementOf): Promise<number> {
+  const end = endOf(days.last, db.timeZone);
   const { count } = await customPlan(db).oneRow<{ count: number }>`
     SELECT count(*)::int AS count FROM reconciliation_exceptions
-    WHERE (${raw(SIDES[role].join(' OR '), { entityId })}) AND currency = ${currency}
-      AND opened_at < ${end} AND (resolved_at IS NULL OR resolved_at >= ${end})`;
+    WHERE (${joined(sidesOf(party), ' OR ')}) AND currency = ${currency}
+      AND opened_at < ${end}
+      AND (resolved_at IS NULL OR resolved_at >= ${end})`;
   return count;
 }
 
@@ -203,23 +196,24 @@ type HolderOf = Omit<StatementOf, 'days'>;
 async function* linesOn(
   db: Executor,
   date: string,
-  { party, currency }: HolderOf,
+  of: HolderOf,
 ): AsyncGenerator<StatementLine[], void, void> {
-  for (const partyId of await postedTo(db, date, { party, currency })) {
+  const { currency } = of;
+  for (const partyId of await movedParties(db, date, of)) {
     for (let after: bigint | undefined = 0n; after !== undefined;) {
-      const bindings = { partyId, date, currency, after };
       const page: (StatementLine & { entryId: bigint })[] = await customPlan(db).rows`
   WITH page AS MATERIALIZED (
     -- A bank with both the payer and the payee has two postings, but one line.
     SELECT p.entry_id AS id, max(p.amount) AS amount
     FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id
-    WHERE p.party_id = ${bindings.partyId} AND ${raw(SHOWN, bindings)} AND ${raw(OF_THE_DAY, bindings)} AND p.entry_id > ${bindings.after}::bigint
+    WHERE p.party_id = ${partyId} AND p.currency = ${currency} AND p.account <> 'disputed' AND e.kind <> 'credit'
+      AND ${ofTheDay(date)} AND p.entry_id > ${after}::bigint
     GROUP BY p.entry_id ORDER BY p.entry_id LIMIT ${raw(PAGE)})
   SELECT * FROM (SELECT e.id AS entry_id, t.transaction_id, t.reference, t.type, t.status, page.amount, t.currency,
     t.description, t.customer_id, t.merchant_id, t.bank_id, t.billing_request_id, t.schedule_id,
     t.bank_transaction_id, t.decline_reason,
-    ${raw(backBy('refund', 'refunds part'), bindings)} - ${raw(backBy('refund_return', RETURNS), bindings)} AS refunded_amount,
-    ${raw(backBy('reversal', '(SELECT transaction_id AS id, billing_request_id FROM reversals) AS part'), bindings)} AS reversed_amount,
+    ${backBy('refund', sql`refunds part`, date)} - ${backBy('refund_return', RETURNS, date)} AS refunded_amount,
+    ${backBy('reversal', REVERSED, date)} AS reversed_amount,
     t.created_at, e.settled_at, t.payee_bank_id, t.payee_lookup_id AS "payeeLookupID", t.metadata,
     sum(coalesce(octet_length(t.metadata::text), 0)) OVER (ORDER BY e.id) AS bytes
   FROM page JOIN ledger_entries e ON e.id = page.id JOIN LATERAL (
@@ -240,11 +234,11 @@ async function* linesOn(
 }
 
 /** Parties with lines that day. A provider may have many merchants, and few move. */
-async function postedTo(db: Executor, date: string, { party, currency }: HolderOf): Promise<string[]> {
+async function movedParties(db: Executor, date: string, { party, currency }: HolderOf): Promise<string[]> {
   if (party.role !== 'provider') return [party.entityId];
   const found = await customPlan(db).rows<{ partyId: string }>`
     SELECT DISTINCT party_id FROM ledger_balances
-    WHERE party_id = ANY(${raw(POSTED_TO.provider, { partyId: party.entityId })}) AND day = ${date}
+    WHERE party_id = ANY(${postedTo(party)}) AND day = ${date}
       AND currency = ${currency} ORDER BY 1`;
   return found.map(({ partyId }) => partyId);
 }
@@ -256,15 +250,16 @@ const IMMUTABLE = `transaction_id, reference, type, ${STATUS_THEN}, currency, de
   billing_request_id, schedule_id, bank_transaction_id, decline_reason, created_at, payee_bank_id, payee_lookup_id, metadata`;
 
 /** SQL of the amount of a charge that came back by the end of the day. */
-const backBy = (kind: 'refund' | 'refund_return' | 'reversal', of: string) =>
-  `CASE e.kind WHEN 'charge' THEN coalesce((
+const backBy = (kind: 'refund' | 'refund_return' | 'reversal', of: Fragment, date: string) =>
+  sql`CASE e.kind WHEN 'charge' THEN coalesce((
      SELECT sum(back.amount)::bigint FROM ${of}
-       JOIN ledger_entries later ON later.resource_id = part.id AND later.kind = '${kind}'
+       JOIN ledger_entries later ON later.resource_id = part.id AND later.kind = '${raw(kind)}'
        JOIN ledger_postings back ON back.entry_id = later.id AND back.direction = 'debit'
-     WHERE part.billing_request_id = e.resource_id AND later.settlement_day <= :date), 0) ELSE 0 END`;
+     WHERE part.billing_request_id = e.resource_id AND later.settlement_day <= ${date}), 0) ELSE 0 END`;
 
-const RETURNS = `(
+const RETURNS = sql`(
        SELECT return_transaction_id AS id, billing_request_id FROM refunds WHERE returned_at IS NOT NULL) AS part`;
+const REVERSED = sql`(SELECT transaction_id AS id, billing_request_id FROM reversals) AS part`;
 
 /** @returns the SHA-256 of the file; undefined before the first hash */
 export async function readDigest(

@@ -1,39 +1,40 @@
 import { KINDS_OF_REASON } from '../../domain/charge';
 import type { DailyTotal } from '../../domain/books/summary';
 import type { Executor } from '../pool/connection';
-import { customPlan, raw } from '../pool/statement';
+import { customPlan, raw, sql } from '../pool/statement';
 import { dayBegin } from '../clock/day-begin';
 import type { Party } from '../query/party';
-import { POSTED_TO } from './read-statement';
+import { postedTo } from './read-statement';
 
-const moved = (parties: string) => `
+interface Span {
+  from: string;
+  to: string;
+  timeZone: string;
+}
+
+const moved = (party: Party, { from, to }: Span) => sql`
   SELECT day::text, currency, CASE kind WHEN 'charge' THEN 'charged' WHEN 'refund' THEN 'refunded'
       WHEN 'refund_return' THEN 'returned' ELSE 'reversed' END AS what,
     '' AS reason, sum(count)::int AS count, sum(debits + credits)::text AS amount
   FROM ledger_balances
-  WHERE party_id = ANY(${parties}) AND day BETWEEN :from AND :to AND account IN ('merchant', 'customer_bank')
+  WHERE party_id = ANY(${postedTo(party)}) AND day BETWEEN ${from} AND ${to} AND account IN ('merchant', 'customer_bank')
     AND kind IN ('charge', 'refund', 'refund_return', 'reversal')
   GROUP BY 1, 2, 3`;
 
 /** Each party has an index of its own: a merchant's declines, and a bank's. */
-const declined = (party: 'merchant_id' | 'bank_id', parties: string) => `
-  SELECT (closed_at AT TIME ZONE :timeZone)::date::text, currency, 'declined',
-    CASE WHEN decline_reason = ANY(:reasons::text[]) THEN decline_reason ELSE 'other' END,
+const declined = (party: Party, { from, to, timeZone }: Span) => sql`
+  SELECT (closed_at AT TIME ZONE ${timeZone})::date::text, currency, 'declined',
+    CASE WHEN decline_reason = ANY(${KINDS_OF_REASON}::text[]) THEN decline_reason ELSE 'other' END,
     count(*)::int, sum(amount)::text
   FROM billing_requests
-  WHERE status = 'declined' AND ${party} = ANY(${parties})
-    AND closed_at >= ${dayBegin(':from::date')} AND closed_at < ${dayBegin(':to::date + 1')}
+  WHERE status = 'declined' AND ${raw(party.role === 'bank' ? 'bank_id' : 'merchant_id')} = ANY(${postedTo(party)})
+    AND closed_at >= ${dayBegin(sql`${from}::date`, timeZone)}
+    AND closed_at < ${dayBegin(sql`${to}::date + 1`, timeZone)}
   GROUP BY 1, 2, 4`;
 
 /** Totals of each day. A provider's total is the sum over its merchants. */
-export async function readDailyTotals(
-  db: Executor,
-  { entityId: partyId, role }: Party,
-  { from, to, timeZone }: { from: string; to: string; timeZone: string },
-): Promise<DailyTotal[]> {
-  const parties = POSTED_TO[role];
+export async function readDailyTotals(db: Executor, party: Party, span: Span): Promise<DailyTotal[]> {
   const found = await customPlan(db).rows<Omit<DailyTotal, 'amount'> & { amount: string }>`
-    ${raw(moved(parties), { from, to, partyId })}
-    UNION ALL ${raw(declined(role === 'bank' ? 'bank_id' : 'merchant_id', parties), { timeZone, reasons: KINDS_OF_REASON, from, to, partyId })}`;
+    ${moved(party, span)} UNION ALL ${declined(party, span)}`;
   return found.map((line) => ({ ...line, amount: BigInt(line.amount) }) as DailyTotal);
 }

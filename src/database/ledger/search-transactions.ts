@@ -3,14 +3,13 @@ import { parseDecimalAmount } from '../../domain/money';
 import { customersNamed } from '../customer/list-customers';
 import { merchantsNamed } from '../entity/list-merchants';
 import type { Executor } from '../pool/connection';
-import { customPlan, raw } from '../pool/statement';
+import { customPlan, joined, raw, sql, type Fragment } from '../pool/statement';
 import { allOf } from '../query/list-page';
-import { OWN, type Party } from '../query/party';
+import { ownedBy, type Party } from '../query/party';
 import { namesFor, RECORD_COLUMNS, type Names, type TransactionRecord } from './list-transactions';
 import {
-  bound,
   movedBy,
-  NAMED_BY_BANK,
+  namedByBank,
   partsOf,
   rowsOf,
   type Part,
@@ -61,15 +60,12 @@ const REFERENCE_MIN = 3;
 /** A page ends early if its rows have more bytes of metadata. */
 const PAGE_BYTES = 1_000_000;
 
-type Bindings = Record<string, unknown>;
-
 /** Readings of a text. */
 export interface Text {
-  bindings: Bindings;
   /** Conditions that have an index each. */
-  indexed: string[];
+  indexed: Fragment[];
   /** For the rest: among the rows that a page looks through. */
-  looked: string;
+  looked: Fragment;
 }
 
 /** @throws Failure invalid_request if the text is a name of too many */
@@ -94,64 +90,58 @@ export async function textOf(
     const parsed = parseDecimalAmount(search.replace(/^[a-z]{3}\s/i, '').replaceAll(',', ''), currency);
     return parsed.ok ? `${currency} ${parsed.value}` : [];
   });
+  const begins = sql`starts_with(reference, ${upper}::text)`;
   const looked = [
-    'strpos(lower(description), lower(:search::text)) > 0',
-    isReference && !isIndexed && 'starts_with(reference, :begin::text)',
-    merchants.length > 0 && 'merchant_id = ANY(:merchants::text[])',
-    sums.length > 0 && `(currency || ' ' || amount) = ANY(:sums::text[])`,
+    sql`strpos(lower(description), lower(${search}::text)) > 0`,
+    isReference && !isIndexed && begins,
+    merchants.length > 0 && sql`merchant_id = ANY(${merchants}::text[])`,
+    sums.length > 0 && sql`(currency || ' ' || amount) = ANY(${sums}::text[])`,
   ].filter((one) => one !== false);
   const indexed = [
     // Letters and digits are in this order in each collation.
-    isIndexed && 'reference BETWEEN :begin AND :beginEnd AND starts_with(reference, :begin::text)',
-    named.length > 0 && '(customer_id = ANY(:named::text[]) OR payee_customer_id = ANY(:named::text[]))',
-    role === 'bank' && NAMED_BY_BANK,
-    noted.length > 0 && 'id = ANY(:noted::text[])',
+    isIndexed && sql`reference BETWEEN ${upper} AND ${upper.padEnd(24, 'Z')} AND ${begins}`,
+    named.length > 0 &&
+      sql`(customer_id = ANY(${named}::text[]) OR payee_customer_id = ANY(${named}::text[]))`,
+    role === 'bank' && namedByBank(party, search),
+    noted.length > 0 && sql`id = ANY(${noted}::text[])`,
   ].filter((one) => one !== false);
-  return {
-    bindings: {
-      search,
-      bankTransactionId: search,
-      begin: upper,
-      beginEnd: upper.padEnd(24, 'Z'),
-      named,
-      merchants,
-      noted,
-      sums,
-    },
-    indexed,
-    looked: `(${looked.join(' OR ')})`,
-  };
+  return { indexed, looked: sql`(${joined(looked, ' OR ')})` };
 }
 
 /** Ids of payments that have a text, or an order's number in it, as a value of their metadata. */
-async function paymentsNoting(db: Executor, { entityId, role }: Party, search: string): Promise<string[]> {
+async function paymentsNoting(db: Executor, party: Party, search: string): Promise<string[]> {
   // People write an order's number as `4711`, `#4711` or `order 4711`.
   const number = search.split(/[\s#]+/).at(-1) ?? '';
   const values = { search, ...(/\d/.test(number) && { number, marked: `#${number}` }) };
   const { owner } = await db.oneRow<{ owner: string }>`
-    SELECT coalesce(provider_id, id) AS owner FROM entities WHERE id = ${entityId}`;
+    SELECT coalesce(provider_id, id) AS owner FROM entities WHERE id = ${party.entityId}`;
   const found = await customPlan(db).rows<{ id: string }>`
-    SELECT id FROM transactions WHERE ${raw(OWN[role], { entityId })} AND metadata <> '{}'
+    SELECT id FROM transactions WHERE ${ownedBy(party)} AND metadata <> '{}'
       AND metadata_hashes(coalesce(provider_id, merchant_id), metadata) && metadata_hashes(${owner},
       ${JSON.stringify(values)}::jsonb)
     LIMIT ${NAMED_MAX + 1}`;
   return found.length > NAMED_MAX ? [] : found.map(({ id }) => id);
 }
 
-export const either = (conditions: string[]) => `(${conditions.map((one) => `(${one})`).join(' OR ')})`;
+export function either(conditions: Fragment[]): Fragment {
+  const each = conditions.map((one) => sql`(${one})`);
+  return sql`(${joined(each, ' OR ')})`;
+}
 
 const isLooked = ({ looked }: Part) => looked.some((one) => one !== false);
-const inOrder = (by: string) => `ORDER BY ${by} DESC, id DESC`;
-const MICROS = `(extract(epoch FROM moment) * 1000000)::bigint::text`;
-const AT_PLACE = `'epoch'::timestamptz + :micros::bigint * interval '1 microsecond'`;
-
-const beyond = (by: string, place: Place | undefined) =>
-  place?.micros !== undefined &&
-  (place.id === undefined ? `${by} <= ${AT_PLACE}` : `(${by}, id) < (${AT_PLACE}, :placeId)`);
+const inOrder = (by: string) => raw(`ORDER BY ${by} DESC, id DESC`);
+const MICROS = sql`(extract(epoch FROM moment) * 1000000)::bigint::text`;
+function beyond(by: string, place: Place | undefined): Fragment | false {
+  if (place?.micros === undefined) return false;
+  const moment = sql`'epoch'::timestamptz + ${place.micros}::bigint * interval '1 microsecond'`;
+  return place.id === undefined
+    ? sql`${raw(by)} <= ${moment}`
+    : sql`(${raw(by)}, id) < (${moment}, ${place.id})`;
+}
 
 /** SQL: a part's rows from the place on, as many as a page looks through. */
-const rowsFrom = (part: Part, place: Place | undefined, columns: string) =>
-  `${rowsOf(part, columns, beyond(part.by, place))} ${inOrder(part.by)}`;
+const rowsFrom = (part: Part, place: Place | undefined, columns: Fragment) =>
+  sql`${rowsOf(part, columns, beyond(part.by, place))} ${inOrder(part.by)}`;
 
 interface Page {
   items: FoundTransaction[];
@@ -171,9 +161,8 @@ export async function searchTransactions(
   { place, most }: Range,
 ): Promise<Page> {
   const text = filter.search && (await textOf(db, party, filter.search));
-  const bindings = { ...bound(party, filter), ...text?.bindings };
   const page = (readings: Reading[] | undefined, range: Range) =>
-    pageOf(db, party, { parts: partsOf(party, filter, readings), bindings, ...range });
+    pageOf(db, party, { parts: partsOf(party, filter, readings), ...range });
   if (text === undefined) return page(undefined, { place, most });
   const { indexed, looked } = text;
   // A cursor of another search may name a part that this text does not have.
@@ -182,7 +171,7 @@ export async function searchTransactions(
   const first = isRest ? { items: [], next: undefined } : await page(byIndex, { place, most });
   if (first.next !== undefined) return first;
   if (first.items.length === most) return { ...first, next: { rest: true } };
-  const others = indexed.length > 0 && `${either(indexed)} IS NOT TRUE`;
+  const others = indexed.length > 0 && sql`${either(indexed)} IS NOT TRUE`;
   const { items, next } = await page([{ where: [], looked: [looked, others] }], {
     place: isRest ? place : undefined,
     most: most - first.items.length,
@@ -190,42 +179,36 @@ export async function searchTransactions(
   return { items: [...first.items, ...items], next: next && { ...next, rest: true } };
 }
 
-const columnsOf = (part: Part) => `*, ${part.by} AS moment, ${part.sign} AS sign, ${movedBy(part)}`;
+const columnsOf = (party: Party, part: Part) =>
+  sql`*, ${raw(part.by)} AS moment, ${part.sign} AS sign, ${movedBy(party, part)}`;
 
 async function pageOf(
   db: Executor,
   party: Party,
-  { parts, bindings: given, place, most }: Range & { parts: Part[]; bindings: Bindings },
+  { parts, place, most }: Range & { parts: Part[] },
 ): Promise<Page> {
-  const bindings = {
-    ...given,
-    micros: place?.micros ?? '',
-    placeId: place?.id ?? '',
-    most: most + 1,
-    lookedThrough: LOOKED_THROUGH,
-  };
+  const first = sql`${inOrder('moment')} LIMIT ${most + 1}`;
   const found = parts.map(
-    (part) => `(SELECT * FROM (${rowsFrom(part, place, columnsOf(part))} LIMIT :lookedThrough) AS looked
-     ${isLooked(part) ? `WHERE ${allOf(...part.looked)}` : ''} ${inOrder('moment')} LIMIT :most)`,
+    (
+      part,
+    ) => sql`(SELECT * FROM (${rowsFrom(part, place, columnsOf(party, part))} LIMIT ${LOOKED_THROUGH}) AS looked
+     ${isLooked(part) ? sql`WHERE ${allOf(...part.looked)}` : raw('')} ${first})`,
   );
   const read = await customPlan(db).rows<
     FoundTransaction & { id: string; micros: string; found: number; bytes: unknown }
   >`
     SELECT * FROM (
-      SELECT ${raw(RECORD_COLUMNS)}, ${raw(namesFor(party), bindings)}, sign, moved, id,
-      ${raw(MICROS)} AS micros,
+      SELECT ${raw(RECORD_COLUMNS)}, ${namesFor(party)}, sign, moved, id, ${MICROS} AS micros,
         count(*) OVER ()::int AS found,
-        sum(octet_length(metadata::text)) OVER (${raw(inOrder('moment'))}) AS bytes
-      FROM (SELECT DISTINCT ON (moment, id) * FROM (${raw(found.join(' UNION ALL '), bindings)}) AS found
-            ${raw(inOrder('moment'))} LIMIT ${bindings.most}) AS page) AS page
+        sum(octet_length(metadata::text)) OVER (${inOrder('moment')}) AS bytes
+      FROM (SELECT DISTINCT ON (moment, id) * FROM (${joined(found, ' UNION ALL ')}) AS found
+            ${first}) AS page) AS page
     WHERE bytes <= ${raw(PAGE_BYTES)} ORDER BY micros::bigint DESC, id DESC`;
   const isFull = read.length > 0 && (read[0]?.found ?? 0) > Math.min(read.length, most);
   const looked = parts.filter(isLooked);
   // A part that found enough may have looked less far than a part that found less.
   const end =
-    looked.length === 0 || (isFull && parts.length === 1)
-      ? undefined
-      : await lookedUntil(db, looked, place, bindings);
+    looked.length === 0 || (isFull && parts.length === 1) ? undefined : await lookedUntil(db, looked, place);
   const reached = read.filter(({ micros }) => end === undefined || BigInt(micros) > end);
   const items = reached.slice(0, most).map((one) => {
     const { id: _, micros: __, found: ___, bytes: ____, ...transaction } = one;
@@ -243,13 +226,13 @@ async function lookedUntil(
   db: Executor,
   parts: Part[],
   place: Place | undefined,
-  bindings: Bindings,
 ): Promise<bigint | undefined> {
   const ends = parts.map(
-    (part) => `(${rowsFrom(part, place, `${part.by} AS moment`)} OFFSET :lookedThrough::int - 1 LIMIT 1)`,
+    (part) =>
+      sql`(${rowsFrom(part, place, sql`${raw(part.by)} AS moment`)} OFFSET ${LOOKED_THROUGH}::int - 1 LIMIT 1)`,
   );
   const { micros } = await customPlan(db).oneRow<{ micros: string | null }>`
-    SELECT max(${raw(MICROS)}::bigint)::text AS micros
-    FROM (${raw(ends.join(' UNION ALL '), bindings)}) AS ends`;
+    SELECT max(${MICROS}::bigint)::text AS micros
+    FROM (${joined(ends, ' UNION ALL ')}) AS ends`;
   return micros === null ? undefined : BigInt(micros);
 }

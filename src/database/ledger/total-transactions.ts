@@ -1,10 +1,10 @@
 import type { Executor } from '../pool/connection';
-import { customPlan, raw } from '../pool/statement';
+import { customPlan, joined, sql } from '../pool/statement';
 import { allOf } from '../query/list-page';
 import type { Party } from '../query/party';
 import type { TransactionRecord } from './list-transactions';
 import { either, textOf, type Text, type TransactionSearch } from './search-transactions';
-import { bound, movedBy, partsOf, rowsOf, type Part, type Reading } from './transaction-filter';
+import { movedBy, partsOf, rowsOf, type Part, type Reading } from './transaction-filter';
 
 /** Totals of the payments that a search finds. */
 
@@ -26,13 +26,13 @@ interface TransactionTotal {
  */
 const readingsOf = ({ indexed, looked }: Text): Reading[] =>
   [...indexed, looked].map((one, n, all) => ({
-    where: [n < indexed.length && one, n > 0 && `${either(all.slice(0, n))} IS NOT TRUE`],
+    where: [n < indexed.length && one, n > 0 && sql`${either(all.slice(0, n))} IS NOT TRUE`],
     looked: [n === indexed.length && one],
   }));
 
-const columnsOf = (part: Part) =>
-  `currency || ' ' || type || ' ' || status AS kind, amount::bigint AS amount, ${movedBy(part)},
-   ${allOf('true', ...part.looked)} AS matches`;
+const columnsOf = (party: Party, part: Part) =>
+  sql`currency || ' ' || type || ' ' || status AS kind, amount::bigint AS amount, ${movedBy(party, part)},
+   ${allOf(sql`true`, ...part.looked)} AS matches`;
 
 /**
  * @param most rows that are looked through
@@ -45,8 +45,9 @@ export async function totalTransactions(
   most = ADDED_UP,
 ): Promise<{ totals: TransactionTotal[]; more: boolean }> {
   const text = filter.search && (await textOf(db, party, filter.search));
-  const bindings = { ...bound(party, filter), ...text?.bindings };
-  const parts = partsOf(party, filter, text && readingsOf(text)).map((part) => rowsOf(part, columnsOf(part)));
+  const parts = partsOf(party, filter, text && readingsOf(text)).map((part) =>
+    rowsOf(part, columnsOf(party, part)),
+  );
   // By three columns Postgres expects too many groups, and sorts all rows on disk.
   const found = await customPlan(db).rows<TransactionTotal & { looked: number }>`
     SELECT split_part(kind, ' ', 1) AS currency, split_part(kind, ' ', 2) AS type,
@@ -54,7 +55,7 @@ export async function totalTransactions(
       count(*)::int AS looked, (count(*) FILTER (WHERE matches))::int AS count,
       coalesce(sum(amount) FILTER (WHERE matches), 0)::bigint AS amount,
       coalesce(sum(moved) FILTER (WHERE matches), 0)::bigint AS moved
-    FROM (${raw(parts.join(' UNION ALL '), bindings)} LIMIT ${most + 1}) AS found GROUP BY kind ORDER BY 1, 2, 3`;
+    FROM (${joined(parts, ' UNION ALL ')} LIMIT ${most + 1}) AS found GROUP BY kind ORDER BY 1, 2, 3`;
   return {
     totals: found.filter(({ count }) => count > 0),
     more: found.reduce((sum, { looked }) => sum + looked, 0) > most,

@@ -1,7 +1,8 @@
 import { KINDS_OF_REASON, type KindOfReason } from '../../domain/charge';
 import { ID_PREFIX } from '../../domain/identifier/ids';
+import { raw, sql, type Fragment } from '../pool/statement';
 import { allOf, literal } from '../query/list-page';
-import { OWN, SIDES, type Party } from '../query/party';
+import { ownedBy, sidesOf, type Party } from '../query/party';
 
 /** A filter over the view of transactions, for lists, files, searches and totals alike. */
 
@@ -35,11 +36,11 @@ export interface TransactionFilter {
 /** SQL: a part of what matches, which one index answers in order of `by`. */
 export interface Part {
   by: 'created_at' | 'settled_at' | 'closed_at';
-  where: (string | false)[];
+  where: (Fragment | false)[];
   /** Conditions that have no index. */
-  looked: (string | false)[];
+  looked: (Fragment | false)[];
   /** By which an amount changes what the party is owed. */
-  sign: string;
+  sign: Fragment;
 }
 
 /** Conditions beside the filter's. */
@@ -47,27 +48,29 @@ export type Reading = Pick<Part, 'where' | 'looked'>;
 const NOTHING_ELSE: Reading[] = [{ where: [], looked: [] }];
 
 /** The charge shares the suffix of its transaction's id. */
-const OF_TRANSACTION = `
-  SELECT '${ID_PREFIX.billingRequest}_' || substr(:transactionId, 5) UNION ALL SELECT :transactionId
-  UNION ALL SELECT id FROM refunds WHERE transaction_id = :transactionId`;
+const ofTransaction = (id: string) => sql`
+  SELECT '${raw(ID_PREFIX.billingRequest)}_' || substr(${id}, 5) UNION ALL SELECT ${id}
+  UNION ALL SELECT id FROM refunds WHERE transaction_id = ${id}`;
 
 /** The resources that own a bank's id, by an index, however many banks there are. */
-const OWNED_BY_NAME = `
+const ownedByName = (bankTransactionId: string) => sql`
   WITH named AS (
     SELECT t.resource_id AS id FROM entities bank
-      JOIN bank_transactions t ON t.bank_id = bank.id AND t.bank_transaction_id = :bankTransactionId
+      JOIN bank_transactions t ON t.bank_id = bank.id AND t.bank_transaction_id = ${bankTransactionId}
     WHERE bank.type = 'bank')
   SELECT id FROM named UNION ALL SELECT transaction_id FROM reversals JOIN named ON exception_id = named.id
   UNION ALL SELECT return_transaction_id FROM refunds JOIN named ON returned_by = named.id`;
 
 /** SQL: it goes by a bank's id. The payee's bank knows the id of a debit alone. */
-export const NAMED_BY_BANK = `id = ANY(ARRAY(${OWNED_BY_NAME})) AND bank_transaction_id = :bankTransactionId
-  AND (bank_id = :entityId OR type = 'charge')`;
+export const namedByBank = ({ entityId }: Party, bankTransactionId: string) => sql`
+  id = ANY(ARRAY(${ownedByName(bankTransactionId)})) AND bank_transaction_id = ${bankTransactionId}
+  AND (bank_id = ${entityId} OR type = 'charge')`;
 
 /** The index has only hashes, so the pair itself is compared as well. */
-const HAS_PAIR = `metadata ->> :name = :value AND metadata <> '{}'
+const hasPair = ({ entityId }: Party, { name, value }: { name: string; value: string }) => sql`
+  metadata ->> ${name} = ${value} AND metadata <> '{}'
   AND metadata_hashes(coalesce(provider_id, merchant_id), metadata) @> metadata_hashes(
-    (SELECT coalesce(provider_id, id) FROM entities WHERE id = :entityId), jsonb_build_object(:name::text, :value::text))`;
+    (SELECT coalesce(provider_id, id) FROM entities WHERE id = ${entityId}), jsonb_build_object(${name}::text, ${value}::text))`;
 
 /**
  * The party's transactions that match the filter. Each part has one side, for each side has an
@@ -75,33 +78,34 @@ const HAS_PAIR = `metadata ->> :name = :value AND metadata <> '{}'
  *
  * @param readings each makes parts of its own
  */
-export function partsOf({ role }: Party, filter: TransactionFilter, readings = NOTHING_ELSE): Part[] {
-  const { reason, status, type } = filter;
+export function partsOf(party: Party, filter: TransactionFilter, readings = NOTHING_ELSE): Part[] {
+  const { reason, status, type, customerId, transactionId } = filter;
   const where = [
-    type !== undefined && `type = ${literal(type)}`,
-    filter.merchantId !== undefined && 'merchant_id = :merchantId',
-    filter.customerId !== undefined &&
-      (role === 'bank'
-        ? '(customer_id = :customerId OR payee_customer_id = :customerId)'
-        : 'customer_id = :customerId'),
+    type !== undefined && sql`type = ${literal(type)}`,
+    filter.merchantId !== undefined && sql`merchant_id = ${filter.merchantId}`,
+    customerId !== undefined &&
+      (party.role === 'bank'
+        ? sql`(customer_id = ${customerId} OR payee_customer_id = ${customerId})`
+        : sql`customer_id = ${customerId}`),
     filter.scheduleId !== undefined &&
-      'billing_request_id = ANY(ARRAY(SELECT id FROM billing_requests WHERE schedule_id = :scheduleId))',
-    filter.reference !== undefined && 'reference = :reference',
-    filter.transactionId !== undefined &&
-      `id = ANY(ARRAY(${OF_TRANSACTION})) AND transaction_id = :transactionId`,
-    filter.bankTransactionId !== undefined && NAMED_BY_BANK,
-    filter.metadata !== undefined && HAS_PAIR,
+      sql`billing_request_id = ANY(ARRAY(
+        SELECT id FROM billing_requests WHERE schedule_id = ${filter.scheduleId}))`,
+    filter.reference !== undefined && sql`reference = ${filter.reference}`,
+    transactionId !== undefined &&
+      sql`id = ANY(ARRAY(${ofTransaction(transactionId)})) AND transaction_id = ${transactionId}`,
+    filter.bankTransactionId !== undefined && namedByBank(party, filter.bankTransactionId),
+    filter.metadata !== undefined && hasPair(party, filter.metadata),
   ];
   const looked = [
-    filter.currency !== undefined && 'currency = :currency',
-    filter.amountFrom !== undefined && 'amount >= :amountFrom::bigint',
-    filter.amountTo !== undefined && 'amount <= :amountTo::bigint',
+    filter.currency !== undefined && sql`currency = ${filter.currency}`,
+    filter.amountFrom !== undefined && sql`amount >= ${filter.amountFrom}::bigint`,
+    filter.amountTo !== undefined && sql`amount <= ${filter.amountTo}::bigint`,
     reason !== undefined &&
       (reason === 'other'
-        ? `(decline_reason = 'other' OR NOT decline_reason = ANY(:reasons::text[]))`
-        : 'decline_reason = :reason'),
+        ? sql`(decline_reason = 'other' OR NOT decline_reason = ANY(${KINDS_OF_REASON}::text[]))`
+        : sql`decline_reason = ${reason}`),
   ];
-  return sidesOf(role, filter.side).flatMap(({ side, sign }) =>
+  return signedSides(party, filter.side).flatMap(({ side, sign }) =>
     timesOf({ ...filter, status: status ?? (reason && 'declined') }).flatMap(({ by, where: when }) =>
       readings.map((one) => ({
         by,
@@ -113,47 +117,41 @@ export function partsOf({ role }: Party, filter: TransactionFilter, readings = N
   );
 }
 
-/** Values of the conditions. */
-export const bound = ({ entityId }: Party, filter: TransactionFilter) => ({
-  ...filter,
-  ...filter.metadata,
-  entityId,
-  reasons: KINDS_OF_REASON,
-});
-
 /** SQL: the rows of a part that its indexes find, with more conditions. */
-export const rowsOf = ({ where }: Part, columns = '*', ...more: (string | false)[]) =>
-  `SELECT ${columns} FROM transactions WHERE ${allOf(...where, ...more)}`;
+export const rowsOf = ({ where }: Part, columns: Fragment, ...more: (Fragment | false)[]) =>
+  sql`SELECT ${columns} FROM transactions WHERE ${allOf(...where, ...more)}`;
 
-const BILLERS_SIGN = `CASE WHEN type IN ('charge', 'refund_return') THEN 1 ELSE -1 END`;
-const PAYERS_SIGN = `CASE WHEN payee_bank_id = bank_id THEN 0 WHEN type IN ('charge', 'refund_return') THEN -1 ELSE 1 END`;
+const BILLERS_SIGN = sql`CASE WHEN type IN ('charge', 'refund_return') THEN 1 ELSE -1 END`;
+const PAYERS_SIGN = sql`CASE WHEN payee_bank_id = bank_id THEN 0 WHEN type IN ('charge', 'refund_return') THEN -1 ELSE 1 END`;
 /** The network's own part of a reversal goes to no bank: it had let the bank off before. */
-const TO_NETWORK = `CASE type WHEN 'reversal' THEN coalesce((
+const toNetwork = ({ entityId }: Party) => sql`CASE type WHEN 'reversal' THEN coalesce((
   SELECT p.amount FROM ledger_entries e JOIN ledger_postings p ON p.entry_id = e.id AND p.account = 'disputed'
-  WHERE e.resource_id = transactions.id AND e.kind = 'reversal' AND p.party_id = :entityId), 0) ELSE 0 END`;
+  WHERE e.resource_id = transactions.id AND e.kind = 'reversal' AND p.party_id = ${entityId}), 0) ELSE 0 END`;
 
 /** SQL: by how much a row has changed what the party is owed. */
-export const movedBy = ({ sign }: Part) =>
-  `CASE WHEN settled_at IS NOT NULL THEN ${sign} * amount - ${TO_NETWORK} ELSE 0 END::bigint AS moved`;
+export const movedBy = (party: Party, { sign }: Part) =>
+  sql`CASE WHEN settled_at IS NOT NULL THEN ${sign} * amount - ${toNetwork(party)} ELSE 0 END::bigint AS moved`;
 
-function sidesOf(role: Party['role'], only: TransactionFilter['side']): { side: string; sign: string }[] {
-  if (role !== 'bank') return [{ side: OWN[role], sign: BILLERS_SIGN }];
-  const [payers = '', others = ''] = SIDES.bank;
+function signedSides(party: Party, only: TransactionFilter['side']): { side: Fragment; sign: Fragment }[] {
+  const payers = ownedBy(party);
+  if (party.role !== 'bank') return [{ side: payers, sign: BILLERS_SIGN }];
   const onPayers = { side: payers, sign: PAYERS_SIGN };
   if (only === 'payer') return [onPayers];
-  const onOthers = { side: others, sign: BILLERS_SIGN };
-  const between = { side: `${payers} AND payee_bank_id = bank_id`, sign: '0' };
-  return [only === 'payee' ? between : onPayers, onOthers];
+  const onOthers = sidesOf(party)
+    .slice(1)
+    .map((side) => ({ side, sign: BILLERS_SIGN }));
+  const between = { side: sql`${payers} AND payee_bank_id = bank_id`, sign: sql`0` };
+  return [only === 'payee' ? between : onPayers, ...onOthers];
 }
 
-const is = (status: string | undefined) => status !== undefined && `status = ${literal(status)}`;
+const is = (status: string | undefined) => status !== undefined && sql`status = ${literal(status)}`;
 
 /** By the time that the filter names: settlements, declines and rejections have own indexes. */
 function timesOf(filter: TransactionFilter): Pick<Part, 'by' | 'where'>[] {
   const { status } = filter;
   const between = (by: Part['by'], from: keyof TransactionFilter, to: keyof TransactionFilter) => [
-    filter[from] !== undefined && `${by} >= :${from}`,
-    filter[to] !== undefined && `${by} < :${to}`,
+    filter[from] !== undefined && sql`${raw(by)} >= ${filter[from]}`,
+    filter[to] !== undefined && sql`${raw(by)} < ${filter[to]}`,
   ];
   const created = between('created_at', 'from', 'to');
   const isSettled = filter.settledFrom !== undefined || filter.settledTo !== undefined;

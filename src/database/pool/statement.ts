@@ -1,7 +1,7 @@
 import { inCamelCase } from './letter-case';
 
 /** Part of a statement, whose values are bound with the statement's own. */
-class Fragment {
+export class Fragment {
   /** @param texts one more than values, which stand between them */
   constructor(
     readonly texts: readonly string[],
@@ -31,6 +31,11 @@ export function raw(text: string | number, bindings?: Readonly<Record<string, un
     return value;
   });
   return new Fragment(texts, values);
+}
+
+/** Parts one after the other, of which there is at least one. */
+export function joined(parts: readonly Fragment[], between: string): Fragment {
+  return new Fragment(['', ...parts.slice(1).map(() => between), ''], parts);
 }
 
 /** Each place has a number of its own, `$1`, `$2`, …: one value may stand where two types do. */

@@ -1,6 +1,6 @@
 import { invalidRequest, type Failure } from '../../domain/failures';
 import type { Executor } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { joined, raw, sql, type Fragment } from '../pool/statement';
 
 /**
  * Limit of a list's total and pages, so that a longer list does not cost more.
@@ -40,13 +40,16 @@ export interface Listed<Item> {
  * given limit. Without the order Postgres may read the table from its beginning, far from a new
  * party's rows.
  */
-type Counted = (limit: string) => string;
+type Counted = (limit: Fragment) => Fragment;
 
 interface List {
-  /** Selects the items: everything before ORDER BY. */
-  select: (order: string) => string;
+  /**
+   * Selects the items: everything before ORDER BY.
+   *
+   * @param first the order, and a limit of the rows up to the page's end
+   */
+  select: (first: Fragment) => Fragment;
   counted: Counted;
-  bindings: Record<string, unknown>;
   /** Makes the order total, so that no item is on two pages or on none. */
   id: string;
   sort: Sort;
@@ -60,8 +63,8 @@ export async function listPage<Item>(
   list: List,
   { page, limit, sortOrder }: Page<string>,
 ): Promise<Listed<Item>> {
-  const { bindings, sort } = list;
-  const { total, more } = await countUpTo(db, list.counted, bindings);
+  const { sort } = list;
+  const { total, more } = await countUpTo(db, list.counted);
   const offset = (page - 1) * limit;
   if (more && !sort.indexed) throw beyondReach('sortBy', 'can be sorted so', list.instead);
   if (offset + limit > LIST_REACH && more) throw beyondReach('page', 'can be turned to', list.instead);
@@ -70,36 +73,35 @@ export async function listPage<Item>(
   const columns = [...new Set([sort.by, list.id])];
   // Columns with an index are never null; in other columns nulls come last.
   const nulls = sort.indexed ? '' : ' NULLS LAST';
-  const order = `ORDER BY ${columns.map((column) => `${column} ${direction}${nulls}`).join(', ')}`;
-  const selected = raw(list.select(order), { ...bindings, end: offset + limit });
-  const items = await db.rows<Item>`${selected} ${raw(order)} LIMIT ${limit} OFFSET ${offset}`;
+  const order = raw(`ORDER BY ${columns.map((column) => `${column} ${direction}${nulls}`).join(', ')}`);
+  const selected = list.select(sql`${order} LIMIT ${offset + limit}`);
+  const items = await db.rows<Item>`${selected} ${order} LIMIT ${limit} OFFSET ${offset}`;
   return { items, total, more };
 }
 
-export async function countUpTo(
-  db: Executor,
-  counted: Counted,
-  bindings: Record<string, unknown>,
-): Promise<{ total: number; more: boolean }> {
+export async function countUpTo(db: Executor, counted: Counted): Promise<{ total: number; more: boolean }> {
   // One row beyond the reach shows whether there are more.
-  const reached = raw(counted(`LIMIT ${LIST_REACH + 1}`), bindings);
+  const reached = counted(raw(`LIMIT ${LIST_REACH + 1}`));
   const { count } = await db.oneRow<{
     count: number;
   }>`SELECT count(*)::int AS count FROM (SELECT FROM ${reached}) AS reached`;
   return { total: Math.min(count, LIST_REACH), more: count > LIST_REACH };
 }
 
-export function allOf(...conditions: (string | false)[]): string {
-  return conditions.filter((one) => one !== false).join(' AND ');
+export function allOf(...conditions: (Fragment | false)[]): Fragment {
+  return joined(
+    conditions.filter((one) => one !== false),
+    ' AND ',
+  );
 }
 
 /**
  * A state as a part of a statement's text. Postgres plans a statement for all its runs, without the
  * values of bindings. A plan that reads all rows to find a few would then look as good as any.
  */
-export function literal(state: string): string {
+export function literal(state: string): Fragment {
   if (!/^[a-z_]+$/.test(state)) throw new Error('not the name of a state');
-  return `'${state}'`;
+  return raw(`'${state}'`);
 }
 
 /** @param instead what to do, as the end of a sentence */

@@ -1,5 +1,5 @@
 import type { Executor } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, type Fragment } from '../pool/statement';
 
 /** Most rows that one statement of housekeeping touches, so that it never holds locks for long. */
 export const SWEEP = 1_000;
@@ -14,15 +14,10 @@ export const SWEEP = 1_000;
  * @param which the condition, and for many rows an ORDER BY
  * @returns whether there may be more
  */
-export async function sweep(
-  db: Executor,
-  table: string,
-  which: string,
-  bindings: Record<string, unknown> = {},
-): Promise<boolean> {
+export async function sweep(db: Executor, table: string, which: Fragment): Promise<boolean> {
   const deleted = await db.rows`
     DELETE FROM ${raw(table)} WHERE ctid = ANY(ARRAY(
-      SELECT ctid FROM ${raw(table)} WHERE ${raw(which, bindings)} LIMIT ${raw(SWEEP)}
+      SELECT ctid FROM ${raw(table)} WHERE ${which} LIMIT ${raw(SWEEP)}
       FOR UPDATE SKIP LOCKED)) RETURNING true`;
   return deleted.length === SWEEP;
 }

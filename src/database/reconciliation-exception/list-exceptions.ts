@@ -5,10 +5,10 @@ import type { Metadata } from '../../domain/metadata';
 import { formatAmount } from '../../domain/money';
 import type { WebhookItem } from '../../domain/webhook/webhook-item';
 import type { Executor } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { joined, raw, sql, type Fragment } from '../pool/statement';
 import type { Cause } from '../../domain/words/timeline';
 import { allOf, listPage, literal, type Listed, type Page } from '../query/list-page';
-import { SIDES, type Party } from '../query/party';
+import { sidesOf, type Party } from '../query/party';
 import { HELD } from './held-amount';
 
 /** All that is kept of an exception; `shownTo` selects what a party sees. */
@@ -102,20 +102,21 @@ export const EXCEPTION_SORTS = {
 };
 
 /** SQL: the party's exceptions that match the filter. Each side reads its own index. */
-function matching({ role }: Party, filter: ExceptionFilter, more: string): string {
+function matching(party: Party, filter: ExceptionFilter, more: Fragment): Fragment {
+  const { state, kind, from, to, reference } = filter;
   const conditions = [
-    filter.state !== undefined && `state = ${literal(filter.state)}`,
-    filter.kind !== undefined && `kind = ${literal(filter.kind)}`,
-    filter.from !== undefined && 'opened_at >= :from',
-    filter.to !== undefined && 'opened_at < :to',
-    filter.reference !== undefined &&
-      `(reference = :reference
-        OR billing_request_id = (SELECT id FROM billing_requests WHERE reference = :reference))`,
+    state !== undefined && sql`state = ${literal(state)}`,
+    kind !== undefined && sql`kind = ${literal(kind)}`,
+    from !== undefined && sql`opened_at >= ${from}`,
+    to !== undefined && sql`opened_at < ${to}`,
+    reference !== undefined &&
+      sql`(reference = ${reference}
+        OR billing_request_id = (SELECT id FROM billing_requests WHERE reference = ${reference}))`,
   ];
-  const sides = SIDES[role].map(
-    (side) => `(SELECT * FROM reconciliation_exceptions WHERE ${allOf(side, ...conditions)} ${more})`,
+  const sides = sidesOf(party).map(
+    (side) => sql`(SELECT * FROM reconciliation_exceptions WHERE ${allOf(side, ...conditions)} ${more})`,
   );
-  return `(${sides.join(' UNION ALL ')}) AS x`;
+  return sql`(${joined(sides, ' UNION ALL ')}) AS x`;
 }
 
 export async function listExceptions(
@@ -127,9 +128,8 @@ export async function listExceptions(
   return listPage<ExceptionRecord>(
     db,
     {
-      select: (order) => `SELECT ${EXCEPTION_COLUMNS} FROM ${matching(party, filter, `${order} LIMIT :end`)}`,
-      counted: (limit) => matching(party, filter, `ORDER BY opened_at, id ${limit}`),
-      bindings: { ...filter, entityId: party.entityId },
+      select: (first) => sql`SELECT ${raw(EXCEPTION_COLUMNS)} FROM ${matching(party, filter, first)}`,
+      counted: (limit) => matching(party, filter, sql`ORDER BY opened_at, id ${limit}`),
       id: 'id',
       sort: EXCEPTION_SORTS[page.sortBy],
       instead: 'narrow it with state, from and to',
@@ -146,12 +146,12 @@ export async function operatorsExceptions(
 ): Promise<ExceptionRecord[]> {
   const { state, kind, entityId } = filter;
   const asked = allOf(
-    state === undefined ? `x.state <> 'resolved'` : `x.state = ${literal(state)}`,
-    kind !== undefined && `x.kind = ${literal(kind)}`,
-    entityId !== undefined && ':entityId IN (x.bank_id, x.merchant_id, x.provider_id, x.payee_bank_id)',
+    state === undefined ? sql`x.state <> 'resolved'` : sql`x.state = ${literal(state)}`,
+    kind !== undefined && sql`x.kind = ${literal(kind)}`,
+    entityId !== undefined && sql`${entityId} IN (x.bank_id, x.merchant_id, x.provider_id, x.payee_bank_id)`,
   );
   return db.rows`
-    SELECT ${raw(EXCEPTION_COLUMNS)} FROM reconciliation_exceptions x WHERE ${raw(asked, { entityId })}
+    SELECT ${raw(EXCEPTION_COLUMNS)} FROM reconciliation_exceptions x WHERE ${asked}
     ORDER BY x.recorded_at, x.id LIMIT ${limit}`;
 }
 
@@ -180,10 +180,10 @@ export const UNKNOWN_EXCEPTION = 'There is no such reconciliation exception.';
  * @throws Failure not_found
  */
 export async function readException(db: Executor, exceptionId: string, party?: Party) {
-  const own = party ? `(${SIDES[party.role].join(' OR ')})` : 'true';
+  const own = party ? sql`(${joined(sidesOf(party), ' OR ')})` : sql`true`;
   const exception = await db.row<ExceptionRecord>`
     SELECT ${raw(EXCEPTION_COLUMNS)} FROM reconciliation_exceptions x
-    WHERE x.id = ${exceptionId} AND ${raw(own, party && { entityId: party.entityId })}`;
+    WHERE x.id = ${exceptionId} AND ${own}`;
   if (!exception) throw new Failure('not_found', UNKNOWN_EXCEPTION);
   return { exception, answers: await answersOf(db, exception), events: await eventsOf(db, exceptionId) };
 }

@@ -3,7 +3,7 @@ import { ID_PREFIX, isId, type IdKind } from '../../domain/identifier/ids';
 import { runOf } from '../../domain/workflow/workflow-id';
 import { summaryAgain, workflowSummary } from '../../domain/workflow/workflow-summary';
 import type { Executor } from '../pool/connection';
-import { customPlan, raw } from '../pool/statement';
+import { customPlan, raw, sql, type Fragment } from '../pool/statement';
 import { CREDIT_WAITS } from '../credit/follow-credit';
 import { FURTHEST } from '../clock/moment';
 import { enqueueMissingStarts, type OutboxRank } from '../outbox';
@@ -48,7 +48,7 @@ const DELAY = `CASE WHEN e.clock_offset = '0' AND e.clock_target IS NULL THEN co
 const SUM = 'r.amount::bigint, r.currency';
 const MERCHANT = 'r.merchant_id';
 const BANK = 'r.bank_id';
-const TARGET = `to_char(r.clock_target AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24":"MI":"SS.MS"Z"')`;
+const TARGET = `to_char(r.clock_target AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 /** A bank's upload has no deadline. */
 const UPLOAD = { party: 'bank_id', alone: true, open: `r.status = 'processing'` } as const;
 const UNSENT = {
@@ -182,19 +182,19 @@ function waiting(
   db: Executor,
   kind: WorkKind,
   since: 'late_since' | 'open_since',
-  which: string,
-  bindings: Record<string, unknown>,
+  which: Fragment,
 ): Promise<Work[]> {
   // A plan for an empty outbox may read all of a full one for each row.
   return customPlan(db).rows<Work>`
     SELECT kind, key, workflow_id, status, merchant_id, bank_id,
-      ${raw(since, bindings)} AS since, clock_timestamp() AS now
+      ${raw(since)} AS since, clock_timestamp() AS now
     FROM (${raw(openRows(kind))}) AS open
     WHERE NOT EXISTS (SELECT FROM outbox o WHERE o.kind = 'start' AND o.workflow_id = open.workflow_id)
-      AND ${raw(which, bindings)}`;
+      AND ${which}`;
 }
 
-const LATE = `due_at <= ${FURTHEST} AND late_since <= now() - :afterS * interval '1 second'`;
+const isLate = (afterS: number) =>
+  sql`due_at <= ${raw(FURTHEST)} AND late_since <= now() - ${afterS} * interval '1 second'`;
 
 const DUE_KINDS = WORK_KINDS.filter((kind) => 'dueAt' in KINDS[kind]);
 /** Late webhooks are measured beside late retries, see `retriesOverdueS`. */
@@ -219,7 +219,7 @@ export async function overdueBacklog(db: Executor, afterS: number): Promise<Over
       ...(await db.oneRow<Omit<Overdue, 'kind'>>`
     SELECT count(*)::int AS count, coalesce(extract(epoch
     FROM now() - min(late_since)), 0)::float8 AS oldest_age_s
-    FROM (SELECT late_since FROM (${raw(openRows(kind))}) AS open WHERE ${raw(LATE, { afterS })}
+    FROM (SELECT late_since FROM (${raw(openRows(kind))}) AS open WHERE ${isLate(afterS)}
     LIMIT ${raw(COUNTED_MAX)}) AS counted`),
     })),
   );
@@ -237,20 +237,19 @@ export async function overdueWork(
   limit: number,
   billerId: string | null = null,
 ): Promise<Work[]> {
-  const which = `${LATE} AND (:billerId::text IS NULL OR :billerId IN (merchant_id, bank_id)) ORDER BY random() LIMIT :limit`;
-  const found = await Promise.all(
-    DUE_KINDS.map((kind) => waiting(db, kind, 'late_since', which, { afterS, limit, billerId })),
-  );
+  const which = sql`${isLate(afterS)} AND (${billerId}::text IS NULL OR ${billerId} IN (merchant_id, bank_id))
+    ORDER BY random() LIMIT ${limit}`;
+  const found = await Promise.all(DUE_KINDS.map((kind) => waiting(db, kind, 'late_since', which)));
   return [...new Map(found.flat().map((one) => [one.workflowId, one])).values()];
 }
 
 /** The next open rows of a kind after a key, in the order of keys. A workflow may come twice. */
 export const openWork = (db: Executor, kind: WorkKind, after: string, limit: number): Promise<Work[]> =>
-  waiting(db, kind, 'open_since', 'key > :after ORDER BY key LIMIT :limit', { after, limit });
+  waiting(db, kind, 'open_since', sql`key > ${after} ORDER BY key LIMIT ${limit}`);
 
 /** Rows of a kind that are still open, by their keys. */
 export const stillOpen = (db: Executor, kind: WorkKind, keys: string[]): Promise<Work[]> =>
-  waiting(db, kind, 'open_since', 'key = ANY(:keys)', { keys });
+  waiting(db, kind, 'open_since', sql`key = ANY(${keys})`);
 
 /**
  * Has the workflows started again; one that runs only gets a signal. A start of it that waits in

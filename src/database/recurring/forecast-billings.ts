@@ -5,13 +5,13 @@ import { chargesAhead, type ScheduleAhead } from '../../domain/recurring/forecas
 import { permitted } from '../../domain/recurring/recurring';
 import type { RecurringRules, Schedule } from '../../domain/recurring/schedule-facts';
 import type { Executor } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, sql } from '../pool/statement';
 import { allOf } from '../query/list-page';
 import { dayBegin } from '../clock/day-begin';
 import { FURTHEST } from '../clock/moment';
 import { pages } from '../query/pages';
-import { OWN, type Party } from '../query/party';
-import { IN_HAND, JOIN_IN_HAND, openBilling, STARTS, type InHandRow } from './read-billings';
+import { ownedBy, type Party } from '../query/party';
+import { IN_HAND, JOIN_IN_HAND, openBilling, startsOf, type InHandRow } from './read-billings';
 import { AGREEMENT_OF_SCHEDULE } from '../schedule/lock-schedules';
 
 /**
@@ -28,11 +28,9 @@ export interface ForecastOf {
 }
 
 const partiesOf = ({ party, merchantId }: ForecastOf) => [
-  party !== undefined && OWN[party.role],
-  merchantId !== undefined && 'merchant_id = :merchantId',
+  party !== undefined && ownedBy(party),
+  merchantId !== undefined && sql`merchant_id = ${merchantId}`,
 ];
-
-const bound = ({ party, merchantId }: ForecastOf) => ({ entityId: party?.entityId, merchantId });
 
 export interface ForecastLine {
   /** `2026-11-21`. */
@@ -158,22 +156,22 @@ function readAhead(
   of: ForecastOf,
   days: number,
 ): AsyncGenerator<Ahead[], void, undefined> {
-  const whose = allOf(
-    ...partiesOf(of),
-    's.id > :after',
-    // Schedules whose next action is later charge nothing in the window.
-    `s.acts_at < ${FURTHEST} + (:days::int + 1) * interval '1 day'`,
-  );
-  const inState = (status: string) =>
-    `(SELECT s.id FROM schedules s WHERE ${whose} AND s.status = '${status}'
-      ORDER BY s.id LIMIT :limit)`;
-  const statement = `
+  // Schedules whose next action is later charge nothing in the window.
+  const actsInTime = sql`s.acts_at < ${raw(FURTHEST)} + (${days}::int + 1) * interval '1 day'`;
+  const inState = (status: 'active' | 'past_due', after: string) => {
+    const whose = allOf(...partiesOf(of), sql`s.id > ${after}`, actsInTime);
+    return sql`(SELECT s.id FROM schedules s WHERE ${whose} AND s.status = '${raw(status)}'
+      ORDER BY s.id LIMIT ${PAGE})`;
+  };
+  const { timeZone } = rules;
+  const lastDay = sql`(business_now(s.merchant_id) AT TIME ZONE ${timeZone})::date + ${days}::int`;
+  const readPage = (after: string) => db.rows<Ahead>`
     SELECT s.id, s.merchant_id, s.bank_id, s.amount::bigint AS next_amount, s.currency, s.frequency,
       s.every AS "interval", s.start_at, s.end_at, s.max_billings, s.next_n, s.created_at,
       s.status AS schedule_status, s.ran, s.failed_in_a_row, s.next_due_at,
-      ${AGREEMENT_OF_SCHEDULE} AS agreement, business_now(s.merchant_id) AS now,
-      ${dayBegin('(business_now(s.merchant_id) AT TIME ZONE :timeZone)::date + :days::int')} AS until,
-      ${STARTS},
+      ${raw(AGREEMENT_OF_SCHEDULE)} AS agreement, business_now(s.merchant_id) AS now,
+      ${dayBegin(lastDay, timeZone)} AS until,
+      ${startsOf(rules)},
       -- Only what was missed can lie in a span that has ended.
       CASE WHEN s.next_due_at < business_now(s.merchant_id) THEN (
         SELECT coalesce(jsonb_agg(held), '[]') FROM (
@@ -183,29 +181,16 @@ function readAhead(
           SELECT 'suspended', from_at, to_at FROM entity_holds
           WHERE entity_id IN (s.merchant_id, s.bank_id) AND merchant_id = s.merchant_id
             AND (to_at IS NULL OR to_at > s.next_due_at)
-          ORDER BY "from" DESC LIMIT ${HOLDS_MAX}) AS held)
+          ORDER BY "from" DESC LIMIT ${raw(HOLDS_MAX)}) AS held)
       ELSE '[]' END AS holds,
-      ${IN_HAND}
-    FROM (SELECT id FROM (${inState('active')} UNION ALL ${inState('past_due')}) AS either
-          ORDER BY id LIMIT :limit) AS page
+      ${raw(IN_HAND)}
+    FROM (SELECT id FROM (${inState('active', after)} UNION ALL ${inState('past_due', after)}) AS either
+          ORDER BY id LIMIT ${PAGE}) AS page
       JOIN schedules s ON s.id = page.id
       JOIN agreements a ON a.id = s.agreement_id
-      JOIN entities m ON m.id = s.merchant_id ${JOIN_IN_HAND}
+      JOIN entities m ON m.id = s.merchant_id ${raw(JOIN_IN_HAND)}
     ORDER BY s.id`;
-  return pages(
-    PAGE,
-    '',
-    (one) => one.id,
-    (after) =>
-      db.rows<Ahead>`${raw(statement, {
-        ...bound(of),
-        after,
-        days,
-        timeZone: rules.timeZone,
-        limit: PAGE,
-        starts: rules.catchUpPerDay,
-      })}`,
-  );
+  return pages(PAGE, '', (one) => one.id, readPage);
 }
 
 /** Charges that a rate looks at, the latest: beyond them it hardly changes. */
@@ -218,14 +203,14 @@ const RATE_REACH = 10_000;
 export async function successRate(db: Executor, of: ForecastOf): Promise<number | null> {
   const whose = allOf(
     ...partiesOf(of),
-    'schedule_id IS NOT NULL',
+    sql`schedule_id IS NOT NULL`,
     // No merchant's clock is behind. The bound keeps the index scan to the three months.
-    `created_at >= (SELECT clock_timestamp()) - interval '3 months'`,
+    sql`created_at >= (SELECT clock_timestamp()) - interval '3 months'`,
   );
   const found = await db.row<{ rate: number | null }>`
     WITH latest AS MATERIALIZED (
       SELECT schedule_id, billing_n, merchant_id, created_at FROM billing_requests
-      WHERE ${raw(whose, bound(of))}
+      WHERE ${whose}
       ORDER BY created_at DESC, id DESC LIMIT ${raw(RATE_REACH)}),
     clocks AS (
       SELECT id, business_now(id) AS now FROM (SELECT DISTINCT merchant_id AS id FROM latest) AS own)

@@ -6,7 +6,7 @@ import {
 } from '../../domain/recurring/schedule-facts';
 import type { Charge } from '../billing-request/accept-billing-requests';
 import type { Executor } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, sql } from '../pool/statement';
 import { afterS } from '../clock/moment';
 import type { ScheduleRow } from '../schedule/lock-schedules';
 
@@ -25,8 +25,8 @@ export type BillingInHand = InHand &
 export type InHandRow = { [Column in keyof BillingInHand]: BillingInHand[Column] | null };
 
 /** When the latest billings of a schedule `s` were first charged, newest first. */
-export const STARTS = `ARRAY(SELECT first_attempt_at FROM billings
-  WHERE schedule_id = s.id AND first_attempt_at IS NOT NULL ORDER BY n DESC LIMIT :starts) AS starts`;
+export const startsOf = ({ catchUpPerDay }: RecurringRules) => sql`ARRAY(SELECT first_attempt_at FROM billings
+  WHERE schedule_id = s.id AND first_attempt_at IS NOT NULL ORDER BY n DESC LIMIT ${catchUpPerDay}) AS starts`;
 
 /** Joins to a schedule `s` its billing in hand `b`, with its latest and its first attempt. */
 export const JOIN_IN_HAND = `
@@ -65,7 +65,7 @@ export async function readBillingsSeen(
   const dueAt = nextBilling(schedule, false, rules)?.dueAt ?? null;
   const seen = await trx.row<InHandRow & Omit<Billings, 'open'> & { now: Date }>`
     SELECT business_now(s.merchant_id) AS now,
-      ${raw(STARTS, { starts: rules.catchUpPerDay })},
+      ${startsOf(rules)},
       -- A suspension outranks a pause, as it does in the status.
       (SELECT max(reason) FROM (
          SELECT reason, from_at, to_at FROM schedule_holds WHERE schedule_id = s.id

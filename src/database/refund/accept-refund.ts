@@ -7,11 +7,11 @@ import { refundRefusal } from '../../domain/refundable-amount';
 import { refundRequestSequence } from '../../domain/webhook/webhook-sequence';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { type Executor } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, sql } from '../pool/statement';
 import { newId, newReference } from '../identifier/new-id';
 import { allOf, listPage, literal, type Listed, type Page } from '../query/list-page';
 import { merchantProfile, type MerchantProfile } from '../entity/read-parties';
-import { OWN, type Party } from '../query/party';
+import { ownedBy, type Party } from '../query/party';
 import type { TypedAnnouncement } from '../transition/transition';
 import { writeTransitions } from '../transition/write-transition';
 import { takePart } from './refundable-amount';
@@ -153,7 +153,7 @@ export function question(
 export async function readRefund(db: Executor, party: Party, refundId: string): Promise<RefundRecord> {
   const refund = await db.row<RefundRecord>`
     SELECT ${raw(REFUND_COLUMNS)} FROM refunds
-    WHERE id = ${refundId} AND ${raw(OWN[party.role], { entityId: party.entityId })}`;
+    WHERE id = ${refundId} AND ${ownedBy(party)}`;
   if (!refund) throw new Failure('not_found', 'There is no such refund.');
   return refund;
 }
@@ -170,13 +170,12 @@ export async function listRefunds(
   filter: { status?: RefundStatus | undefined },
   page: Page<keyof typeof REFUND_SORTS>,
 ): Promise<Listed<RefundRecord>> {
-  const where = allOf(OWN[party.role], filter.status !== undefined && `status = ${literal(filter.status)}`);
+  const where = allOf(ownedBy(party), filter.status !== undefined && sql`status = ${literal(filter.status)}`);
   return listPage<RefundRecord>(
     db,
     {
-      select: () => `SELECT ${REFUND_COLUMNS} FROM refunds WHERE ${where}`,
-      counted: (limit) => `refunds WHERE ${where} ORDER BY created_at, id ${limit}`,
-      bindings: { ...filter, entityId: party.entityId },
+      select: () => sql`SELECT ${raw(REFUND_COLUMNS)} FROM refunds WHERE ${where}`,
+      counted: (limit) => sql`refunds WHERE ${where} ORDER BY created_at, id ${limit}`,
       id: 'id',
       sort: REFUND_SORTS[page.sortBy],
       instead: 'narrow it with status, or take GET /v1/transaction-history?type=refund&format=csv',

@@ -1,6 +1,6 @@
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import type { Database, Executor } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, sql } from '../pool/statement';
 import { enqueueBulkSignals } from '../outbox';
 import { CREDIT_WAITS } from '../credit/follow-credit';
 
@@ -90,23 +90,20 @@ export async function signalDue(db: Executor, billerId: string, until: Date | 'i
     db,
     until === 'infinity' ? 'clockMoved' : 'fellDue',
     billerId,
-    raw(
-      `SELECT '${workflowIds.recurring('')}' || id AS workflow_id FROM schedules
-     WHERE merchant_id = :billerId AND waiting AND acts_at <= :until
+    sql`SELECT '${raw(workflowIds.recurring(''))}' || id AS workflow_id FROM schedules
+     WHERE merchant_id = ${billerId} AND waiting AND acts_at <= ${until}
      UNION
-     SELECT '${workflowIds.refund('')}' || id FROM refunds
-     WHERE merchant_id = :billerId AND waiting AND acts_at <= :until
+     SELECT '${raw(workflowIds.refund(''))}' || id FROM refunds
+     WHERE merchant_id = ${billerId} AND waiting AND acts_at <= ${until}
      UNION
      SELECT workflow_id FROM billing_requests
-     WHERE biller_id = :billerId AND status = 'pending' AND waiting AND expires_at <= :until
+     WHERE biller_id = ${billerId} AND status = 'pending' AND waiting AND expires_at <= ${until}
      UNION
      SELECT workflow_id FROM billing_requests b
-     WHERE biller_id = :billerId AND NOT credit_overdue AND credit_due_at <= :until AND ${CREDIT_WAITS}
+     WHERE biller_id = ${billerId} AND NOT credit_overdue AND credit_due_at <= ${until} AND ${raw(CREDIT_WAITS)}
      UNION
      SELECT workflow_id FROM intents
-     WHERE merchant_id = :billerId AND status = 'pending' AND waiting AND expires_at <= :until`,
-      { billerId, until },
-    ),
+     WHERE merchant_id = ${billerId} AND status = 'pending' AND waiting AND expires_at <= ${until}`,
   );
 }
 

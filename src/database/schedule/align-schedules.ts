@@ -3,7 +3,7 @@ import { hasEnded, permitted, statusOf } from '../../domain/recurring/recurring'
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { lockAgreementsWhere, type Agreement } from '../agreement/agreement';
 import type { Executor } from '../pool/connection';
-import { raw, sql } from '../pool/statement';
+import { raw, sql, type Fragment } from '../pool/statement';
 import type { Cause } from '../../domain/words/timeline';
 import { enqueueBulkSignals } from '../outbox';
 import { holdOrFree, holdOrFreeEntity, NOT_ENDED } from './hold-schedules';
@@ -38,10 +38,10 @@ interface Locked {
  * @throws Error where there is no such schedule
  */
 export async function lockAlignedSchedule(trx: Executor, scheduleId: string): Promise<Locked> {
-  const ofSchedule = 'a.id = (SELECT agreement_id FROM schedules WHERE id = :scheduleId)';
+  const ofSchedule = sql`a.id = (SELECT agreement_id FROM schedules WHERE id = ${scheduleId})`;
   // Sent together, done one after the other: the schedule is read once the agreement is locked.
   const [[agreement], locked] = await Promise.all([
-    lockAgreementsWhere(trx, ofSchedule, { scheduleId }),
+    lockAgreementsWhere(trx, ofSchedule),
     lockSchedules(trx, [scheduleId]),
   ]);
   const changed = await align(trx, locked, 'network');
@@ -59,7 +59,7 @@ export async function syncSchedulesWithAgreement(
   agreementId: string,
   cause: Cause,
 ): Promise<void> {
-  await syncSchedules(trx, 's.agreement_id = :of', agreementId, cause);
+  await syncSchedules(trx, sql`s.agreement_id = ${agreementId}`, agreementId, cause);
 }
 
 /**
@@ -67,20 +67,19 @@ export async function syncSchedulesWithAgreement(
  * trust or status. The span keeps the moment of the change for schedules that are read later.
  */
 export async function syncSchedulesOf(trx: Executor, entityId: string, cause: Cause): Promise<void> {
-  const whose = isId('bank', entityId) ? 's.bank_id = :of' : 's.merchant_id = :of';
+  const whose = isId('bank', entityId) ? sql`s.bank_id = ${entityId}` : sql`s.merchant_id = ${entityId}`;
   await syncSchedules(trx, whose, entityId, cause);
   // Last: a transaction that reads before this commits must not find the moment in its past.
   await holdOrFreeEntity(trx, entityId, whose);
 }
 
-async function syncSchedules(trx: Executor, whose: string, of: string, cause: Cause): Promise<void> {
+async function syncSchedules(trx: Executor, whose: Fragment, of: string, cause: Cause): Promise<void> {
   const atOnce = await trx.rows<{ id: string; agreementId: string }>`
     SELECT s.id, s.agreement_id FROM schedules s
-    WHERE ${raw(whose, { of })} AND ${raw(NOT_ENDED)} ORDER BY s.id LIMIT ${SYNC_AT_ONCE}`;
+    WHERE ${whose} AND ${raw(NOT_ENDED)} ORDER BY s.id LIMIT ${SYNC_AT_ONCE}`;
   if (atOnce.length === 0) return;
-  await trx.rows`
-    SELECT id FROM agreements WHERE id = ANY(${atOnce.map((schedule) => schedule.agreementId)}) ORDER BY id
-    FOR UPDATE`;
+  const agreementIds = atOnce.map((schedule) => schedule.agreementId);
+  await trx.rows`SELECT id FROM agreements WHERE id = ANY(${agreementIds}) ORDER BY id FOR UPDATE`;
   const locked = await lockSchedules(
     trx,
     atOnce.map(({ id }) => id),
@@ -95,7 +94,7 @@ async function syncSchedules(trx: Executor, whose: string, of: string, cause: Ca
     'termsChanged',
     of,
     sql`SELECT ${workflowIds.recurring('')} || s.id FROM schedules s
-        WHERE ${raw(whose, { of })} AND ${raw(NOT_ENDED)} AND s.id > ${last.id}`,
+        WHERE ${whose} AND ${raw(NOT_ENDED)} AND s.id > ${last.id}`,
   );
 }
 

@@ -7,8 +7,7 @@ import { accept } from '../../domain/parsed';
 import { hasEnded, statusOf } from '../../domain/recurring/recurring';
 import { nextBilling, type RecurringRules } from '../../domain/recurring/schedule-facts';
 import type { Transaction } from '../pool/connection';
-import { raw } from '../pool/statement';
-import { OWN, type Party } from '../query/party';
+import { ownedBy, type Party } from '../query/party';
 import { lockAlignedSchedule } from './align-schedules';
 import type { ScheduleRow } from './lock-schedules';
 import { writeSchedule } from './write-schedules';
@@ -137,13 +136,9 @@ export async function changeSchedule(
 }
 
 /** Locks a schedule of the caller's, in line with its agreement. @throws Failure not_found */
-async function lockScheduleOfParty(
-  trx: Transaction,
-  { entityId, role }: Party,
-  scheduleId: string,
-): Promise<ScheduleRow> {
+async function lockScheduleOfParty(trx: Transaction, party: Party, scheduleId: string): Promise<ScheduleRow> {
   const found = await trx.row`
-    SELECT FROM schedules s WHERE s.id = ${scheduleId} AND s.${raw(OWN[role], { entityId })}`;
+    SELECT FROM schedules s WHERE s.id = ${scheduleId} AND s.${ownedBy(party)}`;
   if (!found) throw new Failure('not_found', 'There is no such schedule.');
   return (await lockAlignedSchedule(trx, scheduleId)).schedule;
 }

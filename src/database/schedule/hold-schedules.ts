@@ -1,6 +1,6 @@
 import { agreed, hasEnded, SCHEDULE_ENDS } from '../../domain/recurring/recurring';
 import type { Executor } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, type Fragment } from '../pool/statement';
 import type { ScheduleRow } from './lock-schedules';
 
 /**
@@ -20,7 +20,7 @@ const MAY_BE_CHARGED_FOR = `(e.status = 'active' AND (e.type <> 'merchant' OR e.
  * Begins or ends the spans of a merchant or a bank. The statement may miss a schedule that another
  * transaction creates at this very moment: that schedule's own read suspends it, and skips nothing.
  */
-export async function holdOrFreeEntity(trx: Executor, entityId: string, whose: string): Promise<void> {
+export async function holdOrFreeEntity(trx: Executor, entityId: string, whose: Fragment): Promise<void> {
   await trx.rows`
     UPDATE entity_holds h SET to_at = greatest(business_now(h.merchant_id), h.from_at)
     FROM entities e
@@ -29,7 +29,7 @@ export async function holdOrFreeEntity(trx: Executor, entityId: string, whose: s
     INSERT INTO entity_holds (entity_id, merchant_id, from_at)
     SELECT e.id, m.merchant_id, business_now(m.merchant_id)
     FROM entities e, (SELECT DISTINCT s.merchant_id FROM schedules s
-    WHERE ${raw(whose, { of: entityId })} AND ${raw(NOT_ENDED)}) AS m
+    WHERE ${whose} AND ${raw(NOT_ENDED)}) AS m
     WHERE e.id = ${entityId} AND NOT ${raw(MAY_BE_CHARGED_FOR)}
     ON CONFLICT (entity_id, merchant_id) WHERE to_at IS NULL DO NOTHING`;
 }

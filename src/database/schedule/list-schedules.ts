@@ -4,9 +4,9 @@ import type { BillingRequestStatus } from '../../domain/lifecycle';
 import type { Metadata } from '../../domain/metadata';
 import type { ScheduleStatus } from '../../domain/recurring/recurring';
 import type { Executor } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, sql } from '../pool/statement';
 import { allOf, listPage, type Listed, type Page } from '../query/list-page';
-import { OWN, type Party } from '../query/party';
+import { ownedBy, type Party } from '../query/party';
 
 /** Schedules as they are read: by their merchant, by its provider, and by the customer's bank. */
 
@@ -75,13 +75,9 @@ const COLUMNS = `s.id, s.merchant_id,
 const BILLINGS_MAX = 4_000;
 
 /** @throws Failure not_found */
-export async function readSchedule(
-  db: Executor,
-  { entityId, role }: Party,
-  scheduleId: string,
-): Promise<ScheduleRecord> {
+export async function readSchedule(db: Executor, party: Party, scheduleId: string): Promise<ScheduleRecord> {
   const schedule = await db.row<ScheduleRecord>`
-    SELECT ${raw(COLUMNS)} FROM schedules s WHERE s.id = ${scheduleId} AND s.${raw(OWN[role], { entityId })}`;
+    SELECT ${raw(COLUMNS)} FROM schedules s WHERE s.id = ${scheduleId} AND s.${ownedBy(party)}`;
   if (!schedule) throw new Failure('not_found', 'There is no such schedule.');
   return schedule;
 }
@@ -109,21 +105,21 @@ export const SCHEDULE_SORTS = {
 
 export async function listSchedules(
   db: Executor,
-  { entityId, role }: Party,
+  party: Party,
   filter: { status?: ScheduleStatus | undefined; customerId?: string | undefined },
   page: Page<keyof typeof SCHEDULE_SORTS>,
 ): Promise<Listed<ScheduleRecord>> {
-  const from = `schedules s WHERE ${allOf(
-    `s.${OWN[role]}`,
-    filter.status !== undefined && 's.status = :status',
-    filter.customerId !== undefined && 's.customer_id = :customerId',
+  const { status, customerId } = filter;
+  const from = sql`schedules s WHERE ${allOf(
+    sql`s.${ownedBy(party)}`,
+    status !== undefined && sql`s.status = ${status}`,
+    customerId !== undefined && sql`s.customer_id = ${customerId}`,
   )}`;
   return listPage<ScheduleRecord>(
     db,
     {
-      select: () => `SELECT ${COLUMNS} FROM ${from}`,
-      counted: (limit) => `${from} ORDER BY s.id ${limit}`,
-      bindings: { ...filter, entityId },
+      select: () => sql`SELECT ${raw(COLUMNS)} FROM ${from}`,
+      counted: (limit) => sql`${from} ORDER BY s.id ${limit}`,
       id: 's.id',
       sort: SCHEDULE_SORTS[page.sortBy],
       instead: 'narrow it with status or customerId',

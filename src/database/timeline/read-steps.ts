@@ -2,7 +2,7 @@ import { reasonForAudit } from '../../domain/charge';
 import type { Cause, LedgerPosting, Step } from '../../domain/words/timeline';
 import { hasWord } from '../../domain/words/timeline-words';
 import type { Executor } from '../pool/connection';
-import { customPlan, raw } from '../pool/statement';
+import { customPlan, raw, sql } from '../pool/statement';
 import { KEPT } from '../call/idempotency';
 
 /** The steps of a timeline that are events, calls, ledger entries and audit events. */
@@ -135,7 +135,8 @@ export async function readLedger(
 }
 
 /** Between the first and the last step of a timeline. */
-const DURING = `recorded_at BETWEEN :from AND coalesce(:until::timestamptz, 'infinity')`;
+const during = ({ from, until }: { from: Date; until: Date | null }) =>
+  sql`recorded_at BETWEEN ${from} AND coalesce(${until}::timestamptz, 'infinity')`;
 
 /**
  * The parties' audit events during a timeline, which may explain it; exceptions add only their own.
@@ -152,12 +153,12 @@ export async function readAuditEvents(
     WITH acts AS (
       SELECT a.* FROM unnest(${entityIds}::text[]) AS party (id) CROSS JOIN LATERAL (
         SELECT * FROM audit_events WHERE entity_id = party.id AND (after->>'exceptionId') IS NULL
-          AND ${raw(DURING, span)}
+          AND ${during(span)}
         ORDER BY recorded_at DESC LIMIT ${span.limit}) AS a
       UNION ALL
       SELECT a.* FROM unnest(${span.exceptionIds}::text[]) AS exception (id) CROSS JOIN LATERAL (
         SELECT * FROM audit_events WHERE (after->>'exceptionId') = exception.id
-          AND entity_id = ANY(${entityIds}) AND ${raw(DURING, span)}
+          AND entity_id = ANY(${entityIds}) AND ${during(span)}
         ORDER BY id DESC LIMIT ${span.limit}) AS a)
     SELECT recorded_at AS at, 'act' AS what, actor, action, entity_id, request_id,
       after->>'exceptionId' AS exception_id

@@ -1,6 +1,6 @@
 import { addDays } from '../../domain/calendar';
 import type { Database, Transaction } from '../pool/connection';
-import { customPlan, raw } from '../pool/statement';
+import { customPlan, raw, sql } from '../pool/statement';
 import { FIRST_ID } from '../ledger/post-entries';
 import { listed, type Days, type Difference, type Pages } from './read-in-pages';
 
@@ -51,10 +51,8 @@ function compareDay(db: Database, day: string): Promise<{ checked: number; diffe
       ${raw(inWords('kept'))} AS stands, ${raw(inWords('posted'))} AS due
     FROM kept FULL JOIN posted USING (account, party_id, currency, kind))
   SELECT (SELECT count(*)::int FROM compared) AS checked,
-    ${raw(
-      listed(`SELECT id, format('the balance has %s, and the ledger %s', stands, due) AS what
-      FROM compared WHERE stands <> due`),
-    )} AS differences`;
+    ${listed(sql`SELECT id, format('the balance has %s, and the ledger %s', stands, due) AS what
+      FROM compared WHERE stands <> due`)} AS differences`;
     return { ...compared, differences: [...unbalanced, ...compared.differences] };
   });
 }
@@ -79,11 +77,9 @@ async function addUp(trx: Transaction, day: string): Promise<Sums> {
           FROM jsonb_populate_recordset(NULL::ledger_folded_balances, ${sums}::jsonb)) AS parts
     GROUP BY 1, 2, 3, 4)
   SELECT (SELECT max(id)::text FROM page) AS last, (SELECT coalesce(jsonb_agg(sums), '[]') FROM sums)::text AS sums,
-    ${raw(
-      listed(`
+    ${listed(sql`
       SELECT entry_id::text AS id, format('the entry does not balance: %s %s are left over', sum(credit - debit), currency) AS what
-      FROM posted GROUP BY entry_id, currency HAVING sum(credit - debit) <> 0`),
-    )} AS unbalanced`;
+      FROM posted GROUP BY entry_id, currency HAVING sum(credit - debit) <> 0`)} AS unbalanced`;
     page.unbalanced.unshift(...unbalanced);
   }
   return page;

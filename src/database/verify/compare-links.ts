@@ -1,5 +1,6 @@
 import { GENESIS, type Stream } from '../../domain/books/chain';
 import type { Database } from '../pool/connection';
+import { raw, sql } from '../pool/statement';
 import { LINK_INPUT, ROWS_OF } from '../chain/chained-rows';
 import { listed, walk, type Pages } from './read-in-pages';
 
@@ -11,23 +12,24 @@ import { listed, walk, type Pages } from './read-in-pages';
 /** Links of a page: some ten milliseconds of Postgres. */
 const PAGE = 5_000;
 
-const comparison = (stream: Stream) => {
+const comparison = (stream: Stream, after: string, end: number | null) => {
   const { table, chain, called, content } = ROWS_OF[stream];
-  return `
+  const due = LINK_INPUT('previous', stream, 'r.content');
+  return sql`
     WITH page AS MATERIALIZED (
       SELECT n, row_id, hash, lag(n, 1, 0::bigint) OVER (ORDER BY n) AS before,
-        lag(hash, 1, decode('${GENESIS}', 'hex')) OVER (ORDER BY n) AS previous
-      FROM (SELECT * FROM ${chain} WHERE n >= :after::bigint AND n <= coalesce(:end::bigint, n)
-            ORDER BY n LIMIT ${PAGE + 1}) AS links),
+        lag(hash, 1, decode('${raw(GENESIS)}', 'hex')) OVER (ORDER BY n) AS previous
+      FROM (SELECT * FROM ${raw(chain)} WHERE n >= ${after}::bigint AND n <= coalesce(${end}::bigint, n)
+            ORDER BY n LIMIT ${raw(PAGE + 1)}) AS links),
     compared AS (
       SELECT page.*, r.content,
-        sha256(convert_to(${LINK_INPUT('previous', stream, 'r.content')}, 'UTF8'::name)) AS due
-      FROM page LEFT JOIN (SELECT r.id, ${content} AS content FROM ${table} r) AS r ON r.id = page.row_id
-      WHERE n > :after::bigint)
-    SELECT (SELECT CASE count(*) WHEN ${PAGE + 1} THEN max(n)::text END FROM page) AS last,
-      (SELECT count(*)::int FROM page WHERE n > :after::bigint) AS checked,
-      ${listed(`
-        SELECT '${called} ' || row_id AS id, CASE
+        sha256(convert_to(${raw(due)}, 'UTF8'::name)) AS due
+      FROM page LEFT JOIN (SELECT r.id, ${raw(content)} AS content FROM ${raw(table)} r) AS r ON r.id = page.row_id
+      WHERE n > ${after}::bigint)
+    SELECT (SELECT CASE count(*) WHEN ${raw(PAGE + 1)} THEN max(n)::text END FROM page) AS last,
+      (SELECT count(*)::int FROM page WHERE n > ${after}::bigint) AS checked,
+      ${listed(sql`
+        SELECT '${raw(called)} ' || row_id AS id, CASE
           WHEN n <> before + 1 THEN format('the links from %s to %s, before its own, were deleted', before + 1, n - 1)
           WHEN content IS NULL THEN format('its link %s of the chain is there, and its row was deleted', n)
           ELSE format('its row or its link %s was changed since it was chained: the link is %s, and what the row says makes %s',
@@ -35,14 +37,12 @@ const comparison = (stream: Stream) => {
         FROM compared WHERE n <> before + 1 OR due IS DISTINCT FROM hash ORDER BY n`)} AS differences`;
 };
 
-const LINKS = {
-  ledger: ['links of the ledger', comparison('ledger')],
-  events: ['links of events', comparison('events')],
-  audit: ['links of audit events', comparison('audit')],
+const CHECKS = {
+  ledger: 'links of the ledger',
+  events: 'links of events',
+  audit: 'links of audit events',
 } as const;
 
 /** @param after the link to begin after, and `end` the last; null for all links */
-export function compareLinks(db: Database, stream: Stream, after: number, end: number | null): Pages {
-  const [check, sql] = LINKS[stream];
-  return walk(db, check, sql, { after: String(after), end });
-}
+export const compareLinks = (db: Database, stream: Stream, after: number, end: number | null): Pages =>
+  walk(db, CHECKS[stream], (next) => comparison(stream, next, end), String(after));

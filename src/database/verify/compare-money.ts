@@ -1,4 +1,5 @@
 import type { Database } from '../pool/connection';
+import { joined, raw, sql, type Fragment } from '../pool/statement';
 import { firstIdAt } from '../identifier/new-id';
 import { FEED_HORIZON } from '../webhook/read-event-feed';
 import { listed, walk, type Pages } from './read-in-pages';
@@ -12,9 +13,7 @@ import { listed, walk, type Pages } from './read-in-pages';
 /** Ids of a page: a tenth of a second of Postgres. */
 const PAGE = 5_000;
 
-// The colons are quoted, for a bare colon begins a binding in our statements.
-const moment = (column: string) =>
-  `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24":"MI":"SS.MS"Z"')`;
+const moment = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /**
  * All rows of money in one form. `kind` is the kind of the entry that a row requires once its money
@@ -52,10 +51,11 @@ const SAID = `CASE
     .join(', ')}, NULL, NULL] END`;
 const SAYS = `CASE WHEN e.type LIKE 'exception.%' THEN e.type = ANY ('{exception.opened,exception.investigating,exception.resolved}') ELSE e.details ? 'status' END`;
 
-const differing = (facts: string) => `(
+const differing = (facts: string) =>
+  raw(`(
   SELECT string_agg(concat(name, ' ', coalesce(fact, 'none')), ', ')
   FROM unnest('{${FACTS.join(',')}}'::text[], stands.facts, said.facts, ${facts}) AS f (name, stands, said, fact)
-  WHERE f.stands IS DISTINCT FROM f.said)`;
+  WHERE f.stands IS DISTINCT FROM f.said)`);
 
 /** SQL: an entry's postings, in the form of POSTED. */
 const posting = (side: string, holder: string) => `'${side}', ' ', amount, ' ', currency, ' ', ${holder}`;
@@ -138,20 +138,20 @@ const UNANNOUNCED = `
     WHERE d.commit_id = due.commit_id AND d.entity_id = receiver AND d.webhook_type = ANY(by) LIMIT 1) IS NULL`;
 
 /** @param page SQL with the ids, as `id`, and the places to go on from, as `place` */
-const comparison = (page: string) => `
-  WITH page AS MATERIALIZED (${page} LIMIT ${PAGE}),
+const comparison = (page: Fragment) => sql`
+  WITH page AS MATERIALIZED (${page} LIMIT ${raw(PAGE)}),
   ids AS MATERIALIZED (SELECT DISTINCT id FROM page WHERE left(id, 4) IN ('brq_', 'rfd_', 'txn_', 'exc_')),
-  r AS MATERIALIZED (SELECT * FROM (${ROWS}) AS r WHERE id = ANY(ARRAY(SELECT id FROM ids))),
-  stands AS (SELECT id, ${STANDS} AS facts FROM r WHERE kind <> 'refund_return'),
+  r AS MATERIALIZED (SELECT * FROM (${raw(ROWS)}) AS r WHERE id = ANY(ARRAY(SELECT id FROM ids))),
+  stands AS (SELECT id, ${raw(STANDS)} AS facts FROM r WHERE kind <> 'refund_return'),
   said AS (
-    SELECT e.resource_id AS id, ${SAID} AS facts
-    FROM (SELECT DISTINCT ON (e.resource_id) e.* FROM events e WHERE e.resource_id = ANY(ARRAY(SELECT id FROM ids)) AND ${SAYS}
+    SELECT e.resource_id AS id, ${raw(SAID)} AS facts
+    FROM (SELECT DISTINCT ON (e.resource_id) e.* FROM events e WHERE e.resource_id = ANY(ARRAY(SELECT id FROM ids)) AND ${raw(SAYS)}
           ORDER BY e.resource_id, e.sequence DESC) AS e),
-  expected AS (${EXPECTED}),
-  posted AS (${POSTED})
-  SELECT (SELECT CASE count(*) WHEN ${PAGE} THEN max(place) END FROM page) AS last,
+  expected AS (${raw(EXPECTED)}),
+  posted AS (${raw(POSTED)})
+  SELECT (SELECT CASE count(*) WHEN ${raw(PAGE)} THEN max(place) END FROM page) AS last,
     (SELECT count(*)::int FROM r WHERE kind <> 'refund_return') AS checked,
-    ${listed(`
+    ${listed(sql`
       SELECT id, CASE
         WHEN stands.facts IS NULL THEN
           format('it was deleted: its last event (table events) says %s, and there is no row', ${differing('said.facts')})
@@ -164,32 +164,37 @@ const comparison = (page: string) => `
       SELECT id, format('its row asks for %s; the ledger has %s',
         coalesce('this ' || kind || ': ' || expected.says, 'no ' || kind), coalesce(posted.says, 'none'))
       FROM expected FULL JOIN posted USING (id, kind) WHERE expected.says IS DISTINCT FROM posted.says
-      UNION ALL ${SUMMED}
-      UNION ALL ${UNANNOUNCED}`)} AS differences`;
+      UNION ALL ${raw(SUMMED)}
+      UNION ALL ${raw(UNANNOUNCED)}`)} AS differences`;
 
-const BETWEEN = (id: string) => `${id} > :after AND ${id} < :end`;
+const between = (column: string, after: string, end: string) =>
+  sql`${raw(column)} > ${after} AND ${raw(column)} < ${end}`;
+
+const PLACES = [
+  ['id', 'billing_requests'],
+  ['id', 'refunds'],
+  ['return_transaction_id', 'refunds'],
+  ['transaction_id', 'reversals'],
+  ['id', 'reconciliation_exceptions'],
+  ['resource_id', 'events'],
+  ['resource_id', 'ledger_entries'],
+] as const;
 
 /** Ids of rows, and ids that only events or entries name. */
-const OF_IDS = comparison(`
+function ofIds(after: string, end: string): Fragment {
+  const ids = PLACES.map(
+    ([id, table]) => sql`(SELECT DISTINCT ${raw(id)} AS id FROM ${raw(table)}
+      WHERE ${between(id, after, end)} ORDER BY 1 LIMIT ${raw(PAGE)})`,
+  );
+  return comparison(sql`
   SELECT id, id AS place FROM (
-    ${[
-      ['id', 'billing_requests'],
-      ['id', 'refunds'],
-      ['return_transaction_id', 'refunds'],
-      ['transaction_id', 'reversals'],
-      ['id', 'reconciliation_exceptions'],
-      ['resource_id', 'events'],
-      ['resource_id', 'ledger_entries'],
-    ]
-      .map(
-        ([id = '', of]) =>
-          `(SELECT DISTINCT ${id} AS id FROM ${of} WHERE ${BETWEEN(id)} ORDER BY 1 LIMIT ${PAGE})`,
-      )
-      .join(' UNION ')}) AS ids
+    ${joined(ids, ' UNION ')}) AS ids
   ORDER BY id`);
+}
 
-const OF_EVENTS = comparison(`
-  SELECT resource_id AS id, e.id AS place FROM events e WHERE ${BETWEEN('e.id')} ORDER BY e.id`);
+const ofEvents = (after: string, end: string) =>
+  comparison(sql`
+  SELECT resource_id AS id, e.id AS place FROM events e WHERE ${between('e.id', after, end)} ORDER BY e.id`);
 
 const KINDS = [
   ['charges', 'billingRequest', 'brq_'],
@@ -205,12 +210,12 @@ const KINDS = [
  */
 export async function* compareMoney(db: Database, from: Date | null, end: Date | null): Pages {
   for (const [check, kind, prefix] of KINDS) {
-    const after = from === null ? prefix : firstIdAt(kind, from);
-    yield* walk(db, check, OF_IDS, { after, end: end === null ? `${prefix}zz` : firstIdAt(kind, end) });
+    const first = from === null ? prefix : firstIdAt(kind, from);
+    const last = end === null ? `${prefix}zz` : firstIdAt(kind, end);
+    yield* walk(db, check, (after) => ofIds(after, last), first);
   }
   if (from === null && end === null) return;
-  yield* walk(db, 'changed rows', OF_EVENTS, {
-    after: from === null ? '' : firstIdAt('event', from),
-    end: end === null ? 'evt_zz' : firstIdAt('event', end),
-  });
+  const first = from === null ? '' : firstIdAt('event', from);
+  const last = end === null ? 'evt_zz' : firstIdAt('event', end);
+  yield* walk(db, 'changed rows', (after) => ofEvents(after, last), first);
 }

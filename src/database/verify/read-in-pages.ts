@@ -1,5 +1,5 @@
 import type { Database } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { sql, type Fragment } from '../pool/statement';
 
 /** A finding: the row, its actual content, and the expected content. */
 export interface Difference {
@@ -25,24 +25,21 @@ export interface Days {
  * Runs a statement page after page. Its only row has `checked`, `differences` and `last`: the next
  * page begins after `last`, and a null ends the walk.
  *
- * @param after the beginning of the first page, bound as `:after`
+ * @param first the beginning of the first page
  */
 export async function* walk(
   db: Database,
   check: string,
-  sql: string,
-  { after, ...bindings }: { after: string; [name: string]: string | number | null },
+  statement: (after: string) => Fragment,
+  first: string,
 ): Pages {
-  let next: string | null = after;
-  while (next !== null) {
-    const page: Omit<Page, 'check'> & { last: string | null } = await db.oneRow`${raw(sql, {
-      ...bindings,
-      after: next,
-    })}`;
+  let after: string | null = first;
+  while (after !== null) {
+    const page: Omit<Page, 'check'> & { last: string | null } = await db.oneRow`${statement(after)}`;
     yield { check, checked: page.checked, differences: page.differences };
-    next = page.last;
+    after = page.last;
   }
 }
 
 /** SQL: the differences of a statement that finds `(id, what)`, as JSON. */
-export const listed = (found: string) => `(SELECT coalesce(jsonb_agg(f), '[]') FROM (${found}) AS f)`;
+export const listed = (found: Fragment) => sql`(SELECT coalesce(jsonb_agg(f), '[]') FROM (${found}) AS f)`;

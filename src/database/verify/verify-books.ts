@@ -3,7 +3,7 @@ import { addDays } from '../../domain/calendar';
 import { lastHead, publicKeys, readHead, type PublicKeys } from '../chain/sign-head';
 import { chainKeys } from '../chain/chain-key';
 import type { Database, Executor } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { sql } from '../pool/statement';
 import { dayBegin } from '../clock/day-begin';
 import { compareBalances } from './compare-balances';
 import { compareHeads } from './compare-heads';
@@ -55,9 +55,8 @@ async function tipsBefore(db: Executor, day: string | null): Promise<Partial<Hea
 
 async function beginOf(db: Executor, day: string | null): Promise<Date | null> {
   if (day === null) return null;
-  return (
-    await db.oneRow<{ at: Date }>`SELECT ${raw(dayBegin(':day'), { day, timeZone: db.timeZone })} AS at`
-  ).at;
+  const { at } = await db.oneRow<{ at: Date }>`SELECT ${dayBegin(sql`${day}`, db.timeZone)} AS at`;
+  return at;
 }
 
 export interface Found extends Difference {

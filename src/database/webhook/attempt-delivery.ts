@@ -3,7 +3,7 @@ import { failureInWords, type Reached, type WebhookType } from '../../domain/web
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { shownPart } from '../shown-name';
 import type { Database, Executor } from '../pool/connection';
-import { raw, sql } from '../pool/statement';
+import { raw, sql, type Fragment } from '../pool/statement';
 import type { Keyring } from '../keyring/keyring';
 import { enqueueStarts } from '../outbox';
 import { decrypt, encrypt } from '../keyring/encrypt';
@@ -113,10 +113,9 @@ const IS_FREE = raw('(claimed_until IS NULL OR claimed_until <= clock_timestamp(
 const claimFor = (leaseMs: number) =>
   sql`sent = sent + 1, claimed_until = clock_timestamp() + ${leaseMs} * interval '1 millisecond'`;
 
-const unattempted = (
-  d: string,
-) => `${d}.workflow_id = :workflowId AND ${d}.status = 'pending' AND ${d}.attempts = 0
-  AND ${d}.webhook_type = ANY(:types)`;
+const unattempted = (d: Fragment, workflowId: string, types: readonly WebhookType[]) =>
+  sql`${d}.workflow_id = ${workflowId} AND ${d}.status = 'pending' AND ${d}.attempts = 0
+  AND ${d}.webhook_type = ANY(${types})`;
 
 /**
  * A workflow's announcements of the types without an attempt, oldest first.
@@ -134,12 +133,12 @@ export async function claimUnattempted(
   const claimed = await db.rows<{ id: string }>`
     UPDATE webhook_deliveries c SET ${claimFor(leaseMs)}
     FROM webhook_endpoints w JOIN entities e ON e.id = w.entity_id
-    WHERE ${raw(unattempted('c'), { workflowId, types })} AND w.entity_id = c.entity_id
+    WHERE ${unattempted(sql`c`, workflowId, types)} AND w.entity_id = c.entity_id
       AND w.failing_since IS NULL AND e.status <> 'disabled' AND ${IS_FREE}
     RETURNING c.id`;
   const own = new Set(claimed.map(({ id }) => id));
   const found = await db.rows<DeliveryToAttempt>`
-    SELECT ${raw(TO_ATTEMPT)} FROM ${raw(DELIVERIES)} WHERE ${raw(unattempted('d'), { workflowId, types })}
+    SELECT ${raw(TO_ATTEMPT)} FROM ${raw(DELIVERIES)} WHERE ${unattempted(sql`d`, workflowId, types)}
     ORDER BY d.event_id`;
   return found.map((one) => ({ ...one, claimed: own.has(one.id) }));
 }

@@ -4,7 +4,7 @@ import type { DeliveryStatus } from '../../domain/lifecycle';
 import type { WebhookType } from '../../domain/webhook/webhook';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import type { Executor } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, sql } from '../pool/statement';
 import { allOf, listPage, literal, type Listed, type Page } from '../query/list-page';
 import { enqueueStarts } from '../outbox';
 import { deliveryStart } from './announce-webhooks';
@@ -65,17 +65,17 @@ export async function listDeliveries(
   filter: { status?: DeliveryStatus | undefined; webhookType?: WebhookType | undefined },
   page: Page<keyof typeof DELIVERY_SORTS>,
 ): Promise<Listed<DeliveryRecord>> {
-  const from = `webhook_deliveries d WHERE ${allOf(
-    'd.entity_id = :entityId',
-    filter.status !== undefined && `d.status = ${literal(filter.status)}`,
-    filter.webhookType !== undefined && 'd.webhook_type = :webhookType',
+  const { status, webhookType } = filter;
+  const from = sql`webhook_deliveries d WHERE ${allOf(
+    sql`d.entity_id = ${entityId}`,
+    status !== undefined && sql`d.status = ${literal(status)}`,
+    webhookType !== undefined && sql`d.webhook_type = ${webhookType}`,
   )}`;
   const listed = await listPage<Delivery>(
     db,
     {
-      select: () => `SELECT ${COLUMNS} FROM ${from}`,
-      counted: (limit) => `${from} ORDER BY d.created_at, d.id ${limit}`,
-      bindings: { ...filter, entityId },
+      select: () => sql`SELECT ${raw(COLUMNS)} FROM ${from}`,
+      counted: (limit) => sql`${from} ORDER BY d.created_at, d.id ${limit}`,
       id: 'd.id',
       sort: DELIVERY_SORTS[page.sortBy],
       instead: 'narrow it with status or webhookType, or read GET /v1/events, which has all in one order',
@@ -87,10 +87,11 @@ export async function listDeliveries(
 
 async function withAttempts(db: Executor, deliveries: Delivery[]): Promise<DeliveryRecord[]> {
   if (deliveries.length === 0) return [];
+  const deliveryIds = deliveries.map(({ deliveryId }) => deliveryId);
   const attempts = await db.rows<{ deliveryId: string } & AttemptRecord>`
     SELECT a.delivery_id, a.at, a.http_status AS status, a.duration_ms, a.error
     FROM webhook_attempts a JOIN webhook_deliveries d ON d.id = a.delivery_id
-    WHERE a.delivery_id = ANY(${deliveries.map((one) => one.deliveryId)})
+    WHERE a.delivery_id = ANY(${deliveryIds})
       AND a.n > d.attempts - ${ATTEMPTS_SHOWN}::int ORDER BY a.delivery_id, a.n`;
   const byDelivery = groupBy(attempts, ({ deliveryId }) => deliveryId);
   return deliveries.map((delivery) => ({

@@ -78,7 +78,7 @@ async function throughNextWeek(): Promise<string> {
   );
   return `?through=${addDays(today, 7)}`;
 }
-const count = async (sql: string) => (await served.db.oneRow<{ count: number }>`${raw(sql, {})}`).count;
+const count = async (sql: string) => (await served.db.oneRow<{ count: number }>`${raw(sql)}`).count;
 const sizeOfDatabase = () => count(`SELECT pg_database_size(current_database()) AS count`);
 
 test('a thousand differences of a file become exceptions, those that hold money of a merchant first; the rest stands in its differences, and holds nothing', async () => {

@@ -1,5 +1,4 @@
 import type { Route } from 'playwright-core';
-import { raw } from '../../../src/database/pool/statement';
 import { expectGoodPage, takeProblems } from '../../support/browser';
 import { recordOutcome } from '../../support/record-outcome';
 import { answerBill, charge } from '../../support/settled';
@@ -108,8 +107,9 @@ describe.each([1280, 390])('with the console, %i pixels wide,', (width) => {
     await page.getByRole('button', { name: /^Send again: billing.response/ }).click();
     await button(page, 'Yes, send it').click();
     await shows(page, 'billing.response is sent once more.');
-    const again = `SELECT earlier_attempts AS attempts, status FROM webhook_deliveries WHERE id = :deliveryId`;
-    expect(await test.db.row`${raw(again, { deliveryId })}`).toEqual({ attempts: 1, status: 'pending' });
+    const again = await test.db.row`
+      SELECT earlier_attempts AS attempts, status FROM webhook_deliveries WHERE id = ${deliveryId}`;
+    expect(again).toEqual({ attempts: 1, status: 'pending' });
   });
 
   it('a bank resolves an exception of a payment with both of its answers in sight', async () => {

@@ -4,7 +4,7 @@ import { answerBillingRequest } from '../../../src/database/billing-request/sett
 import { windowPassed as passedSql } from '../../../src/database/clock/window-passed';
 import { answerIntent } from '../../../src/database/intent/answer-intent';
 import type { Transaction } from '../../../src/database/pool/connection';
-import { raw } from '../../../src/database/pool/statement';
+import { raw, sql } from '../../../src/database/pool/statement';
 import { windowPassed } from '../../../src/domain/window-passed';
 import { databaseOfFile } from '../../support/database';
 import { undone } from '../../support/open-transaction';
@@ -26,7 +26,7 @@ it('SQL and the rule agree about every moment, to the microsecond', async () => 
   await fc.assert(
     fc.asyncProperty(moments, apart, async (end, microseconds) => {
       const { now, passed } = await db.oneRow<{ now: Date; passed: boolean }>`
-        SELECT now, ${raw(passedSql('now'))} AS passed
+        SELECT now, ${passedSql(sql`now`)} AS passed
         FROM CAST(${end} AS timestamptz) AS expires_at,
           CAST(expires_at + ${microseconds} * interval '1 microsecond' AS timestamptz) AS now`;
       expect(passed).toBe(windowPassed(end.getTime(), now.getTime()));

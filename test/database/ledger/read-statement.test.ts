@@ -11,7 +11,7 @@ import { letMidnightPass } from '../../support/midnight';
 import { openTransaction } from '../../support/open-transaction';
 import { answerBill, bill, charge } from '../../support/settled';
 import { moveClock, standingApproval, type Standing } from '../../support/standing';
-import { raw } from '../../../src/database/pool/statement';
+import { sql } from '../../../src/database/pool/statement';
 import { installedWith } from '../../support/keyring';
 
 /** When a settlement day is over for good, and what becomes of what comes too late. */
@@ -71,7 +71,7 @@ describe('a night on which clocks are set back from 01:00 to 00:00', () => {
   ])('and any other night begin the new day when the calendar does: %s, %s', async (name, day, begins) => {
     const [found] = await db.rows<{
       at: Date;
-    }>`SELECT ${raw(dayBegin(':day'), { day, timeZone: name })} AS at`;
+    }>`SELECT ${dayBegin(sql`${day}`, name)} AS at`;
     expect(found?.at.toISOString()).toBe(begins);
     expect(startOfDay(day, name).toISOString()).toBe(begins);
   });

@@ -1,5 +1,5 @@
 import type { Executor } from '../../../src/database/pool/connection';
-import { raw, sql, STATEMENTS } from '../../../src/database/pool/statement';
+import { STATEMENTS, raw, sql } from '../../../src/database/pool/statement';
 import { engineFacts } from '../../support/keyring';
 import { databaseOfFile } from '../../support/database';
 
@@ -55,12 +55,9 @@ describe('a part of a statement', () => {
     expect(found).toEqual([{ n: 2 }, { n: 4 }]);
   });
 
-  it('is text that somebody wrote out by raw, with the values that it names', async () => {
-    const { text, values } = await sent(
-      (db) => db.rows`SELECT ${raw('a::text, :b')}, ${raw('c = :c::int', { c: 2, unused: 1 })} LIMIT ${3}`,
-    );
-    expect({ text, values }).toEqual({ text: 'SELECT a::text, :b, c = $1::int LIMIT $2', values: [2, 3] });
-    expect(() => raw('c = :c', {})).toThrow('no binding for :c');
+  it('is text that somebody wrote out by raw', async () => {
+    const { text, values } = await sent((db) => db.rows`SELECT ${raw('a::text, :b')} LIMIT ${3}`);
+    expect({ text, values }).toEqual({ text: 'SELECT a::text, :b LIMIT $1', values: [3] });
   });
 });
 

@@ -20,7 +20,6 @@ import {
   type PlayedSchedule,
 } from '../../support/schedule';
 import { resolveAsOperator } from '../../support/settled';
-import { raw } from '../../../src/database/pool/statement';
 
 const rules = recurringRules(readConfig({}));
 const HOUR_MS = DAY_MS / 24;
@@ -58,9 +57,10 @@ it('a schedule is charged once, however many look at it at the same time, and na
 it('no second billing is in hand, whoever writes it', async () => {
   const played = await play();
   await played.advance();
-  const second = `INSERT INTO billings (schedule_id, n, due_at, status, attempts, first_attempt_at)
-    SELECT id, 1, start_at, 'pending', 1, start_at FROM schedules WHERE id = :id`;
-  await expect(db.rows`${raw(second, { id: played.id })}`).rejects.toMatchObject({
+  const second = db.rows`
+    INSERT INTO billings (schedule_id, n, due_at, status, attempts, first_attempt_at)
+    SELECT id, 1, start_at, 'pending', 1, start_at FROM schedules WHERE id = ${played.id}`;
+  await expect(second).rejects.toMatchObject({
     constraint: 'billings_one_open',
   });
 });

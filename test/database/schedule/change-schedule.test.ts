@@ -10,7 +10,6 @@ import { readConfig, recurringRules } from '../../../src/settings/config';
 import { databaseOfFile } from '../../support/database';
 import { DAY_MS, playSchedule, type PlayedSchedule } from '../../support/schedule';
 import { setEntityTrust } from '../../support/recorded-change';
-import { raw } from '../../../src/database/pool/statement';
 
 const rules = recurringRules(readConfig({}));
 
@@ -211,8 +210,9 @@ describe('changing', () => {
       { type: 'schedule.changed', cause: 'merchant' },
       { type: 'schedule.completed', cause: 'network' },
     ]);
-    const open = `SELECT FROM schedule_holds WHERE schedule_id = :id AND to_at IS NULL`;
-    expect(await db.rows`${raw(open, { id: played.id })}`).toEqual([]);
+    const open = await db.rows`
+      SELECT FROM schedule_holds WHERE schedule_id = ${played.id} AND to_at IS NULL`;
+    expect(open).toEqual([]);
   });
 
   it('to an end at the very moment of the next billing still has it charged', async () => {
