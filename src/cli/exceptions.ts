@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
 import {
+  bookedAmountOf,
   operatorsExceptions,
   readException,
   type ExceptionRecord,
@@ -125,6 +126,7 @@ function shown(exception: ExceptionRecord) {
     ...record,
     amount: formatAmount(amount, record.currency),
     held: formatAmount(held, record.currency),
+    bookedAmount: bookedAmountOf(exception),
     ageS: Math.round(ageS),
   };
 }

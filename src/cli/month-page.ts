@@ -4,11 +4,12 @@ import { readMonthTotals, type MonthTotal } from '../database/ledger/read-month-
 import type { Database } from '../database/pool/connection';
 import { sumUnresolved } from '../database/reconciliation-exception/sum-unresolved';
 import { readLastResult } from '../database/verify/nightly-result';
-import { addDays } from '../domain/calendar';
+import { lastOfMonth } from '../domain/calendar';
 import { groupBy } from '../domain/group';
 import { inMoney, shownSum } from '../domain/money';
 import type { Outcome } from './command';
 import { atLeast, booksInWords } from './status';
+import { firstDayOf } from './options';
 import { shortName, tableOf } from './output';
 
 /** The page of a closed month: what moved, and what is still open beside it. */
@@ -22,16 +23,10 @@ const KINDS = {
   write_off: 'writeOffs',
 } as const satisfies Record<MonthTotal['kind'], string>;
 
-/** Longer than any month. */
-const NEXT_MONTH_IN_DAYS = 31;
-
-const lastDayOf = (first: string) => addDays(`${addDays(first, NEXT_MONTH_IN_DAYS).slice(0, 7)}-01`, -1);
-
-/** @param first the first day of the month */
-export async function readMonthPage(db: Database, first: string): Promise<Outcome> {
-  const totals = await readMonthTotals(db, first);
+export async function readMonthPage(db: Database, month: string): Promise<Outcome> {
+  const totals = await readMonthTotals(db, firstDayOf(month));
   const exceptions = await sumUnresolved(db);
-  const unreached = await unreachedThrough(db, lastDayOf(first));
+  const unreached = await unreachedThrough(db, lastOfMonth(month));
   const { differences, verifiedAt, ...books } = await readLastResult(db);
   const names = await entityNames(db, [...new Set(unreached.map(({ bankId }) => bankId))]);
   const bookings = unreached.map(({ amount, ...one }) => ({ ...one, amount: BigInt(amount) }));

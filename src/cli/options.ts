@@ -1,8 +1,8 @@
 import { Argument, Option } from 'commander';
 import type { Actor } from '../database/record/audit-event';
-import { parseDay, parseInstant } from '../domain/calendar';
+import { parseDay, parseInstant, parseMonth } from '../domain/calendar';
 import { OperatorError } from '../domain/failures';
-import { accept, refuse, type Parsed } from '../domain/parsed';
+import { refuse, type Parsed } from '../domain/parsed';
 import { DESCRIPTION_MAX, parseText } from '../domain/plain-text';
 import { operatorActor } from '../process/operator';
 
@@ -29,8 +29,10 @@ export const dayOption = (flags: string, description: string) =>
     return parsed.ok ? parsed : refuse('is no day: write it as in 2026-11-01');
   });
 
-const readMonth = (given: string): Parsed<string> =>
-  parseDay(firstDayOf(given)).ok ? accept(given) : refuse('is no month: write it as in 2026-11');
+const readMonth = (given: string): Parsed<string> => {
+  const parsed = parseMonth(given);
+  return parsed.ok ? parsed : refuse('is no month: write it as in 2026-11');
+};
 
 export const monthOption = (flags = '--month <month>') =>
   parsedOption(flags, 'a month of the network’s zone, as in 2026-11', readMonth);

@@ -3,8 +3,8 @@ import type { Transaction } from '../database/pool/connection';
 import { closePeriod, reopenPeriod } from '../database/ledger/close-period';
 import { keepDigest, longStatements, readDigest, readFinality } from '../database/ledger/read-statement';
 import { readLastResult } from '../database/verify/nightly-result';
-import { HASHED_MAX } from '../domain/books/statement';
-import { addDays } from '../domain/calendar';
+import { eachDay, HASHED_MAX, onDay } from '../domain/books/statement';
+import { lastOfMonth } from '../domain/calendar';
 import { OperatorError } from '../domain/failures';
 import { counted } from '../domain/words/counted';
 import { digestOf } from '../files/statement-file';
@@ -28,9 +28,9 @@ export function fill(period: Command): void {
         const first = firstDayOf(month);
         const { changed, statements } = await db.transaction(async (trx) => ({
           changed: await closeVerified(trx, first, options),
-          statements: await keepLongDigests(trx, first),
+          statements: await keepLongDigests(trx, month),
         }));
-        const page = await readMonthPage(db, first);
+        const page = await readMonthPage(db, month);
         const kept = `${counted(statements, 'statements')} of more than ${HASHED_MAX} lines kept by SHA-256`;
         return {
           json: { period: month, state: 'closed', changed, statements, ...page.json },
@@ -76,22 +76,23 @@ async function closeVerified(trx: Transaction, first: string, options: Closing):
 }
 
 /**
- * Keeps the SHA-256 of the month's long statements, so that a closed month has each. A short
- * statement's is made on request. A correction of a month that was reopened waits for the end of
- * it.
+ * Keeps the SHA-256 of the month's long statements and of its days', so that a closed month has
+ * each. A short statement's is made on request. A correction of a month that was reopened waits for
+ * the end of it.
  *
  * @returns how many there are
  */
-async function keepLongDigests(trx: Transaction, first: string): Promise<number> {
+async function keepLongDigests(trx: Transaction, month: string): Promise<number> {
   let done = 0;
-  for (let date = first; date.slice(0, 7) === first.slice(0, 7); date = addDays(date, 1)) {
-    for (const of of await longStatements(trx, date)) {
-      const { edition } = await readFinality(trx, date, of.party);
+  const whole = { first: firstDayOf(month), last: lastOfMonth(month) };
+  for (const days of [...eachDay(whole).map(onDay), whole]) {
+    for (const of of await longStatements(trx, days)) {
+      const { edition } = await readFinality(trx, days, of.party);
       if ((await readDigest(trx, of, edition)) === undefined) {
         await keepDigest(trx, of, edition, await digestOf(trx, of));
       }
       done += 1;
-      progress.say(`${date}: ${counted(done, 'statements')}`);
+      progress.say(`${days.last}: ${counted(done, 'statements')}`);
     }
   }
   return done;

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { entityNames } from '../database/entity/create-entity';
 import { readFinality } from '../database/ledger/read-statement';
 import { readTrialBalance, type Sums } from '../database/ledger/read-trial-balance';
+import { onDay } from '../domain/books/statement';
 import { shownSums, sumsInFull } from '../domain/money';
 import { onEngine, takingJson } from './command';
 import { anyRing } from './engine';
@@ -22,7 +23,7 @@ export function fill(command: Command): void {
       onEngine(async (db, { NETWORK_TIMEZONE: timezone }, { date = null }: { date?: string | null }) => {
         progress.say('the balances are added up');
         // Asked first: figures read after it are as final as it says.
-        const final = date !== null && (await readFinality(db, date, null)).final;
+        const final = date !== null && (await readFinality(db, onDay(date), null)).final;
         const { accounts, totals, cut } = await readTrialBalance(db, date, ACCOUNTS_MAX);
         const wrong = totals.filter(({ debits, credits }) => debits !== credits);
         if (wrong.length > 0) process.exitCode = 1;

@@ -2,6 +2,7 @@ import { Client } from 'pg';
 import { digestOf } from '../../src/files/statement-file';
 import { readDigest, readFinality } from '../../src/database/ledger/read-statement';
 import { keepResult } from '../../src/database/verify/nightly-result';
+import { onDay } from '../../src/domain/books/statement';
 import { createCli } from '../support/cli';
 import { asSchemaLogin, databaseOfFile } from '../support/database';
 import { eventually } from '../support/engine';
@@ -23,8 +24,8 @@ const said = (message: string) => ({ code: 1, out: '', err: expect.stringContain
 
 /** The SHA-256 that is kept of a party's statement, and that of the statement as it is now. */
 async function digestsOf(party: { entityId: string; role: 'bank' | 'merchant' | 'provider' }, date: string) {
-  const of = { party, date, currency: 'NGN' };
-  const { edition } = await readFinality(test.db, date, party);
+  const of = { party, days: onDay(date), currency: 'NGN' };
+  const { edition } = await readFinality(test.db, of.days, party);
   return { kept: await readDigest(test.db, of, edition), made: await digestOf(test.db, of) };
 }
 
@@ -47,7 +48,7 @@ it('leaves a month open whose close was interrupted before its long statements w
   await holder.end();
   expect(await test.db.rows`SELECT FROM ledger_periods WHERE month = '2025-12-01'`).toEqual([]);
 
-  expect(await cli.json('period', 'close', '2025-12')).toMatchObject({ changed: true, statements: 3 });
+  expect(await cli.json('period', 'close', '2025-12')).toMatchObject({ changed: true, statements: 6 });
   const { kept, made } = await digestsOf({ entityId: merchantId, role: 'merchant' }, '2025-12-30');
   expect(kept).toBe(made);
 });
@@ -74,17 +75,17 @@ it('closes a month that is over, keeps its long statements, and keeps them once 
   };
   await chargedThen();
   await makeLong();
-  // This one is short: it is made when it is asked for.
+  // This one is short: it is made when it is asked for. The month is as long as its longest day.
   await postThen(test.db, '2026-01-31', { bankId, merchantId });
-  const closed = { period: '2026-01', state: 'closed', changed: true, statements: 3 };
+  const closed = { period: '2026-01', state: 'closed', changed: true, statements: 6 };
   expect(await cli.json('period', 'close', '2026-01')).toMatchObject(closed);
   expect(await cli.run('period', 'close', '2026-01')).toMatchObject({
     code: 0,
     out: expect.stringMatching(
-      /^2026-01 is closed already: 3 statements of more than 10000 lines kept by SHA-256\n/,
+      /^2026-01 is closed already: 6 statements of more than 10000 lines kept by SHA-256\n/,
     ) as string,
   });
-  expect(await test.db.rows`SELECT FROM statement_digests WHERE day >= '2026-01-01'`).toHaveLength(3);
+  expect(await test.db.rows`SELECT FROM statement_digests WHERE first_day >= '2026-01-01'`).toHaveLength(6);
   const first = await files();
   for (const { kept, made } of first) expect(kept).toBe(made);
 

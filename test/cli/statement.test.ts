@@ -22,17 +22,24 @@ it('shows the operator what a bank, a merchant and a provider are shown by API',
     expect(data.charges.count).toBeGreaterThan(0);
     const entity = standing[`${role}Id`];
     expect(await cli.json('statement', 'show', '--entity', entity, '--date', today)).toEqual(data);
+    const month = today.slice(0, 7);
+    const ofMonth = await send(api.url, 'GET', `/v1/statements?month=${month}`, undefined, { authorization });
+    expect(await cli.json('statement', 'show', '--entity', entity, '--month', month)).toEqual(
+      ofMonth.body['data'],
+    );
   }
   await api.close();
 
   const { out } = await cli.run('statement', 'show', '--entity', standing.bankId, '--date', today);
-  expect(out).toMatch(/^The statement of .* in NGN is not final yet\.\n/);
+  expect(out).toMatch(new RegExp(`^date +${today}\n`));
   expect(out).toMatch(/\nwriteOffs +1, 1\n/);
 });
 
 it.each([
   [['--entity', 'bnk_1', '--date', '2026-01-31'], 'there is no such entity'],
   [['--date', '2026-01-31'], '--entity'],
+  [['--entity', 'bnk_1'], 'say either --date or --month'],
+  [['--entity', 'bnk_1', '--date', '2026-01-31', '--month', '2026-01'], 'say either --date or --month'],
 ])('refuses %j', async (options, message) => {
   const run = await cli.run('statement', 'show', ...options);
   expect(run).toMatchObject({ code: 1, err: expect.stringContaining(message) as string });

@@ -1100,6 +1100,10 @@ export type ReconciliationException = {
   openedAt: string;
   resolvedAt: string | null;
   resolution: ReconciliationExceptionResolution | null;
+  direction: ReconciliationExceptionDirection | null;
+  bookedAmount: number | null;
+  /** The currency of `bookedAmount` */
+  bookedCurrency: string | null;
   /** Name of the merchant; `null` where there is none */
   merchantName: string | null;
   /** Name of the payer’s bank */
@@ -1162,6 +1166,10 @@ export type ReconciliationExceptionWithEvents = {
   openedAt: string;
   resolvedAt: string | null;
   resolution: ReconciliationExceptionWithEventsResolution | null;
+  direction: ReconciliationExceptionWithEventsDirection | null;
+  bookedAmount: number | null;
+  /** The currency of `bookedAmount` */
+  bookedCurrency: string | null;
   /** Name of the merchant; `null` where there is none */
   merchantName: string | null;
   /** Name of the payer’s bank */
@@ -2435,12 +2443,24 @@ export type PositionExact = {
 export type ReconciliationExceptionResolution = 'no_money_moved' | 'reversed' | 'confirmed' | 'written_off' | 'no_difference';
 
 /**
+ * The customer’s side of what the bank has booked, or has not: a charge is a `debit`.
+ * `null` where no statement of the bank is in question
+ */
+export type ReconciliationExceptionDirection = 'debit' | 'credit';
+
+/**
  * `no_money_moved`: what was in doubt never moved any. `reversed`: it did, and the bank
  * has reversed it. `confirmed`: the first answer stands, also where a second debit was
  * reversed, and that one alone. By the operator alone: `written_off`, no party corrects
  * it; `no_difference`, there was nothing to mend
  */
 export type ReconciliationExceptionWithEventsResolution = 'no_money_moved' | 'reversed' | 'confirmed' | 'written_off' | 'no_difference';
+
+/**
+ * The customer’s side of what the bank has booked, or has not: a charge is a `debit`.
+ * `null` where no statement of the bank is in question
+ */
+export type ReconciliationExceptionWithEventsDirection = 'debit' | 'credit';
 
 export type ReconciliationExceptionWithEventsEventsItem = {
   /** Type of the event */

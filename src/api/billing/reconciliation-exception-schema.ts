@@ -113,6 +113,19 @@ export const exceptionFields = {
 export const exception = z
   .strictObject({
     ...exceptionFields,
+    direction: oneOf(
+      ['debit', 'credit'],
+      'The customer’s side of what the bank has booked, or has not: a charge is a `debit`. `null` where no statement of the bank is in question',
+    )
+      .nullable()
+      .meta({ example: null }),
+    bookedAmount: shown
+      .money('What the bank has booked; `null` where its statements have nothing else than the network')
+      .nullable()
+      .meta({ example: null }),
+    bookedCurrency: shown.currency
+      .nullable()
+      .meta({ description: 'The currency of `bookedAmount`', example: null }),
     merchantName: shown.wordsOrNull('Name of the merchant; `null` where there is none', 'Palm Grocers'),
     bankName: shown.words('Name of the payer’s bank', 'Harbour Bank'),
     note: shown.wordsOrNull('Your own note; what others noted is not shown'),

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import {
   banksOwn,
+  bookedAmountOf,
   listExceptions,
   readException,
   shownTo,
@@ -51,6 +52,9 @@ async function showException({ caller, params, deps }: PathCall<typeof schema.ex
 const shown = (exception: ExceptionRecord, caller: Pick<Caller, 'role' | 'entityId'>) => ({
   ...shownTo(caller, exception),
   amount: formatAmount(exception.amount, exception.currency),
+  direction: exception.direction,
+  bookedAmount: bookedAmountOf(exception),
+  bookedCurrency: exception.bookedCurrency,
   merchantName: exception.merchantName,
   bankName: exception.bankName,
   note: exception.bankId === caller.entityId ? exception.bankNote : null,

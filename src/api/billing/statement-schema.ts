@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { day, id, settledCurrency } from '../http/request-fields';
+import { day, dayOrMonth, id, month, settledCurrency } from '../http/request-fields';
 import * as shown from '../http/response-fields';
 import { format } from './transaction-schema';
 
@@ -10,9 +10,9 @@ const filters = {
     .optional(),
 };
 
-export const statementQuery = z.strictObject({ date: day, ...filters });
+export const statementQuery = z.strictObject({ date: day.optional(), month: month.optional(), ...filters });
 export const statementFileQuery = z.strictObject(filters);
-export const statementFilePath = z.strictObject({ date: day });
+export const statementFilePath = z.strictObject({ date: dayOrMonth });
 export const positionsQuery = z.strictObject({ date: day, format });
 
 const sum = (description: string, example: number) =>
@@ -38,12 +38,21 @@ const ofDay = {
 export const statement = z
   .strictObject({
     ...ofDay,
+    date: shown.day('The settlement day; of a month its last day, of the current month today', '2026-03-02'),
+    final: shown.flag(
+      'Whether nothing can settle on this day, or on any day of the month, any more, so that it never changes; today never is',
+      true,
+    ),
+    month: shown.seldom(
+      z.string().regex(/^\d{4}-\d{2}$/),
+      'The month, where you asked for one: all figures are those of its days, of the current month until today',
+    ),
     currency: shown.currency,
     openingBalance: sum(
-      'What the network owed you when the day began; below 0 where you owed it. Before your first day 0',
+      'What the network owed you when the day, or the month, began; below 0 where you owed it. Before your first day 0',
       12_000,
     ),
-    closingBalance: sum('The same when the day ended', 13_000.5),
+    closingBalance: sum('The same when `date` ended', 13_000.5),
     charges: moved('Charges that settled', 1, 1500.5),
     refunds: moved('Refunds that were completed', 1, 500),
     refundReturns: moved('Completed refunds whose money came back', 0, 0),
@@ -53,7 +62,7 @@ export const statement = z
       moved('For a bank, payments to its customers whose money did not stay; only if any', 0, 0),
     ),
     writeOffs: shown.seldom(moved('For a bank, what it was let off; only if any', 0, 0)),
-    exceptionsOpen: shown.count('Reconciliation exceptions that were not resolved when the day ended', 0),
+    exceptionsOpen: shown.count('Reconciliation exceptions that were not resolved when `date` ended', 0),
     exact: shown.exactBalances(
       'openingBalance',
       'closingBalance',
@@ -71,9 +80,22 @@ export const statement = z
       .nullable()
       .meta({
         description:
-          'SHA-256 of the CSV file of the same day. `null` for a day of more than 10 000 lines until the file was taken once the day is final; never in a closed month',
+          'SHA-256 of the CSV file of the same day or month. `null` for one of more than 10 000 lines until the file was taken once it is final, and for a month that is not final; never in a closed month',
         example: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
       }),
+    days: shown.seldom(
+      z.array(
+        z
+          .strictObject({
+            date: shown.day('The settlement day', '2026-03-02'),
+            closingBalance: sum('What the network owed you when it ended', 13_000.5),
+            final: shown.flag('Whether nothing can settle on it any more', true),
+            exact: shown.exactBalances('closingBalance'),
+          })
+          .meta({ id: 'StatementDay' }),
+      ),
+      'The days of the month, in order; only of a month',
+    ),
   })
   .meta({ id: 'Statement' });
 

@@ -1,24 +1,13 @@
 import type { z } from 'zod';
 import type { Executor } from '../../database/pool/connection';
 import { isMerchantOf } from '../../database/entity/create-entity';
-import {
-  readFinality,
-  readInOneSnapshot,
-  hasSettledIn,
-  keepDigest,
-  readDigest,
-  readTotals,
-  type Finality,
-  type StatementOf,
-  type StatementTotals,
-} from '../../database/ledger/read-statement';
+import { readFinality } from '../../database/ledger/read-statement';
 import type { Party } from '../../database/query/party';
 import { Failure } from '../../domain/failures';
-import { shownSums } from '../../domain/money';
-import { HASHED_MAX, MOVEMENTS, type Movements } from '../../domain/books/statement';
 import { ANYONE, BILLERS } from '../http/callers';
 import type { ApiDeps } from '../http/deps';
-import { digestOf, statementFile as contentOf } from '../../files/statement-file';
+import { keepFileDigest, readPartyStatement, statementOf } from '../../files/party-statement';
+import { statementFile as contentOf } from '../../files/statement-file';
 import type { Download } from '../http/download';
 import type { Call, QueryCall } from '../http/call';
 import { section } from '../http/route';
@@ -26,53 +15,30 @@ import { invalidRequest } from '../http/validation';
 import * as schema from './statement-schema';
 
 /**
- * Statements: what a party is owed at the end of a settlement day, and each thing that moved it.
+ * Statements: what a party is owed at the end of a settlement day or a month, and each thing that
+ * moved it.
  */
 
 type Filter = z.output<typeof schema.statementFileQuery>;
 
-type StatementDeps = Pick<ApiDeps, 'db' | 'config'> & {
-  log: { warn: (details: object, message: string) => unknown };
-};
-
-export type StatementQuery = z.output<typeof schema.statementQuery>;
-
-/** For the API, and for an operator in the name of a party. */
-export async function showStatement({
-  caller,
-  query,
-  deps,
-}: Pick<QueryCall<typeof schema.statementQuery>, 'caller' | 'query'> & { deps: StatementDeps }) {
-  const { date } = query;
-  const of = await statementOf(deps, caller, date, query);
-  const timeZone = deps.config.NETWORK_TIMEZONE;
-  const { totals, final, edition, kept, made } = await readInOneSnapshot(
-    deps.db,
-    date,
-    of.party,
-    (trx, seen) => readStatement(trx, of, seen),
-  );
-  if (final && made !== null) await keep(deps, of, edition, made);
-  return {
-    message: `The statement of ${date} in ${of.currency} is ${final ? 'final' : 'not final yet'}`,
-    data: {
-      date,
-      currency: of.currency,
-      timezone: timeZone,
-      final,
-      ...shown(of.currency, totals),
-      sha256: kept ?? made,
-    },
-  };
+async function showStatement({ caller, query, deps }: QueryCall<typeof schema.statementQuery>) {
+  const asked = periodOf(query);
+  const party = await partyOf(deps.db, caller, query.merchantId);
+  const data = await readPartyStatement(meansOf(deps), party, asked, query.currency);
+  const said = data.final ? 'final' : 'not final yet';
+  return { message: `The statement of ${asked} in ${data.currency} is ${said}`, data };
 }
 
-/** A long day's digest is made with its file, or when its month is closed. */
-async function readStatement(trx: Executor, of: StatementOf, finality: Finality) {
-  const totals = await readTotals(trx, of);
-  const kept = finality.final ? await readDigest(trx, of, finality.edition) : undefined;
-  const moved = MOVEMENTS.reduce((sum, name) => sum + totals[name].count, 0);
-  const made = kept !== undefined || moved > HASHED_MAX ? null : await digestOf(trx, of);
-  return { totals, ...finality, kept, made };
+const meansOf = ({ db, config, log }: ApiDeps) => ({ db, config, warn: log.warn.bind(log) });
+
+/** @throws Failure invalid_request unless it is either a day or a month */
+function periodOf({ date, month }: z.output<typeof schema.statementQuery>): string {
+  const period = date ?? month;
+  if (period === undefined)
+    throw invalidRequest([{ path: 'query.date', message: 'is required, or a month' }]);
+  if (date !== undefined && month !== undefined)
+    throw invalidRequest([{ path: 'query.month', message: 'must not stand beside a date' }]);
+  return period;
 }
 
 async function statementFile({
@@ -81,33 +47,15 @@ async function statementFile({
   params: { date },
   deps,
 }: Call<unknown, Filter, z.output<typeof schema.statementFilePath>>) {
-  const of = await statementOf(deps, caller, date, query);
-  const { final, edition } = await readFinality(deps.db, date, of.party);
+  const means = meansOf(deps);
+  const party = await partyOf(deps.db, caller, query.merchantId);
+  const of = await statementOf(means, party, date, query.currency);
+  const { final, edition } = await readFinality(deps.db, of.days, of.party);
   return {
     ...contentOf(deps.db, of),
     fileName: `statement-${date}-${of.currency}.csv`,
-    ...(final && { sent: (sha256: string) => keep(deps, of, edition, sha256) }),
+    ...(final && { sent: (sha256: string) => keepFileDigest(means, of, edition, sha256) }),
   } satisfies Download;
-}
-
-/**
- * @throws Failure not_found for a merchant that is not the caller's; invalid_request from a bank
- *   that names one, and for a currency that is not accepted and that nothing has settled in
- */
-async function statementOf(
-  { db, config: { ACCEPTED_CURRENCIES: accepted } }: StatementDeps,
-  caller: Party,
-  date: string,
-  { currency: code, merchantId }: Filter,
-): Promise<StatementOf> {
-  const party = await partyOf(db, caller, merchantId);
-  const [first = ''] = accepted;
-  const currency = code ?? first;
-  if (!accepted.includes(currency) && !(await hasSettledIn(db, party, currency))) {
-    const message = `must be ${accepted.length > 1 ? 'one of ' : ''}${accepted.join(', ')}`;
-    throw invalidRequest([{ path: 'query.currency', message }]);
-  }
-  return { date, currency, party };
 }
 
 async function partyOf(db: Executor, { entityId, role }: Party, merchantId?: string): Promise<Party> {
@@ -115,48 +63,6 @@ async function partyOf(db: Executor, { entityId, role }: Party, merchantId?: str
   const isOwn = role === 'merchant' ? merchantId === entityId : await isMerchantOf(db, entityId, merchantId);
   if (!isOwn) throw new Failure('not_found', 'There is no such merchant.');
   return { entityId: merchantId, role: 'merchant' };
-}
-
-/** Without it the file is read once more when it is asked for next. */
-async function keep(
-  { db, log }: StatementDeps,
-  of: StatementOf,
-  edition: number,
-  sha256: string,
-): Promise<void> {
-  await keepDigest(db, of, edition, sha256).catch((err: unknown) =>
-    log.warn({ err }, 'the digest of a statement was not kept'),
-  );
-}
-
-/** In major units; a sum that had to be rounded is beside them in full. */
-function shown(
-  currency: string,
-  { openingBalance, closingBalance, exceptionsOpen, ...moved }: StatementTotals,
-) {
-  const amountOf = (name: keyof Movements) => [name, moved[name].amount] as const;
-  const { exact, ...sums } = shownSums(
-    {
-      openingBalance,
-      closingBalance,
-      ...(Object.fromEntries(MOVEMENTS.map(amountOf)) as Record<keyof Movements, bigint>),
-    },
-    currency,
-  );
-  const movement = (name: keyof Movements) => ({ count: moved[name].count, amount: sums[name] });
-  return {
-    openingBalance: sums.openingBalance,
-    closingBalance: sums.closingBalance,
-    charges: movement('charges'),
-    refunds: movement('refunds'),
-    refundReturns: movement('refundReturns'),
-    reversals: movement('reversals'),
-    credits: movement('credits'),
-    ...(moved.creditsReversed.count > 0 && { creditsReversed: movement('creditsReversed') }),
-    ...(moved.writeOffs.count > 0 && { writeOffs: movement('writeOffs') }),
-    exceptionsOpen,
-    ...(exact && { exact }),
-  };
 }
 
 const route = section('Statements');
@@ -167,7 +73,7 @@ export const statementRoutes = [
     id: 'getStatement',
     summary: 'Retrieve a statement',
     description:
-      'What moved on one settlement day, in one currency, and what the network owes you for it: for a bank, a merchant, or a provider, whose merchants are taken together unless it names one. A charge settles on the day of its `settledAt` in the network’s time zone. `closingBalance` is the next day’s `openingBalance`. For a merchant it is `openingBalance` + `charges` − `refunds` + `refundReturns` − `reversals`; for a bank `openingBalance` − `charges` + `refunds` − `refundReturns` + `reversals` + `credits` − `creditsReversed` + `writeOffs`.',
+      'What moved on one settlement day (`date`) or in one `month`, in one currency, and what the network owes you for it: for a bank, a merchant, or a provider, whose merchants are taken together unless it names one. A charge settles on the day of its `settledAt` in the network’s time zone. `closingBalance` is the next day’s `openingBalance`. The figures of a month are the sums of its days’, and of the current month end today. For a merchant it is `openingBalance` + `charges` − `refunds` + `refundReturns` − `reversals`; for a bank `openingBalance` − `charges` + `refunds` − `refundReturns` + `reversals` + `credits` − `creditsReversed` + `writeOffs`.',
     takes: { ...ANYONE, query: schema.statementQuery, only: { 'query.merchantId': BILLERS.roles } },
     answers: {
       200: { description: 'The statement of 2026-03-02 in NGN is final', data: schema.statement },
@@ -179,7 +85,7 @@ export const statementRoutes = [
     id: 'getStatementFile',
     summary: 'Download a statement',
     description:
-      'Each transaction of the statement, with the columns of the transaction history, as it was when the day ended: `refundedAmount` and `reversedAmount` are what had gone back by then, and a refund that was returned later is `completed`. A write-off has the type `write_off` and no id. The last line has `total` in its first column, the number of lines before it in the second, and the sum of their amounts in the third. Once the day is final the bytes are the same whenever they are asked for.',
+      'Each transaction of the statement of a day or a month, with the columns of the transaction history, as it was when its day ended: `refundedAmount` and `reversedAmount` are what had gone back by then, and a refund that was returned later is `completed`. A write-off has the type `write_off` and no id. The last line has `total` in its first column, the number of lines before it in the second, and the sum of their amounts in the third. A month’s lines are those of its days, in order. Once the day or month is final the bytes are the same whenever they are asked for.',
     takes: {
       ...ANYONE,
       params: schema.statementFilePath,

@@ -2,6 +2,7 @@ import { Failure } from '../../domain/failures';
 import type { ExceptionState } from '../../domain/lifecycle';
 import { EXCEPTION_KINDS, type ExceptionKind, type Said } from '../../domain/books/reconciliation-exception';
 import type { Metadata } from '../../domain/metadata';
+import { formatAmount } from '../../domain/money';
 import type { WebhookItem } from '../../domain/webhook/webhook-item';
 import type { Executor } from '../pool/connection';
 import { joined, raw, sql, type Fragment } from '../pool/statement';
@@ -21,6 +22,11 @@ export interface ExceptionRecord extends Omit<
   payeeBankId: string | null;
   /** The first id that the bank named in doubtful answers, or in the file. */
   bankTransactionId: string | null;
+  /** The customer's side: of the bank's booking, or of the booking that it lacks. */
+  direction: 'debit' | 'credit' | null;
+  /** What the bank's file has, in minor units. */
+  bookedAmount: bigint | null;
+  bookedCurrency: string | null;
   /** The note of the bank that was asked. */
   bankNote: string | null;
   /** Webhooks about it that each side was sent. */
@@ -41,7 +47,7 @@ export interface ExceptionRecord extends Omit<
 export const EXCEPTION_COLUMNS = `x.id AS exception_id, x.kind, x.state, x.reference,
   x.billing_request_id, x.refund_id, x.merchant_id, (SELECT name FROM entities WHERE id = x.merchant_id) AS merchant_name,
   x.bank_id, (SELECT name FROM entities WHERE id = x.bank_id) AS bank_name, x.payee_bank_id, x.amount, x.currency,
-  x.bank_transaction_id, x.opened_at, x.resolved_at, x.resolution, x.bank_note, x.announced, x.owner,
+  x.bank_transaction_id, x.direction, x.booked_amount, x.booked_currency, x.opened_at, x.resolved_at, x.resolution, x.bank_note, x.announced, x.owner,
   x.operator_note, x.reversal_bank_transaction_id,
   extract(epoch FROM clock_timestamp() - x.recorded_at)::float8 AS age_s,
   coalesce((SELECT r.metadata FROM refunds r WHERE r.id = x.refund_id),
@@ -56,6 +62,10 @@ export const banksOwn = (
   { role, entityId }: Party,
   bankTransactionId: string | null,
 ) => (role === 'bank' ? (bankId === entityId ? bankTransactionId : null) : undefined);
+
+/** What the bank has booked, in major units. */
+export const bookedAmountOf = ({ bookedAmount, bookedCurrency }: ExceptionRecord): number | null =>
+  bookedAmount === null || bookedCurrency === null ? null : formatAmount(bookedAmount, bookedCurrency);
 
 /** An exception as a party reads it and is sent it. A bank does not see the metadata. */
 export const shownTo = (party: Party, one: ExceptionRecord): WebhookItem<'exception.opened'> => ({

@@ -1,3 +1,18 @@
+import { addDays } from '../calendar';
+import { daysBetween } from './summary';
+
+/** Settlement days of one month, from the first to the last: a statement is of a day or a month. */
+export interface Days {
+  /** `2026-11-21`, in the network's zone. */
+  first: string;
+  last: string;
+}
+
+export const onDay = (date: string): Days => ({ first: date, last: date });
+
+export const eachDay = ({ first, last }: Days): string[] =>
+  Array.from({ length: daysBetween(first, last) }, (_, n) => addDays(first, n));
+
 /**
  * Lines of a statement that is hashed (SHA-256) while a request waits: less than a second. A longer
  * statement of a final day is hashed as its file is sent, or as its month is closed.
@@ -10,7 +25,7 @@ export interface Movement {
   amount: bigint;
 }
 
-/** Movements of a settlement day, in one currency, for one party. */
+/** Movements of settlement days, in one currency, for one party. */
 export const MOVEMENTS = [
   'charges',
   'refunds',

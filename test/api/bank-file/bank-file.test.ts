@@ -170,7 +170,15 @@ test('each difference becomes an exception, and its file says line by line what 
   });
   const opened = await exceptions();
   expect(opened).toMatchObject([
-    { kind: 'amount_differs', amount: 100, reference: differing.reference, bankTransactionId: 'B2' },
+    {
+      kind: 'amount_differs',
+      amount: 100,
+      reference: differing.reference,
+      bankTransactionId: 'B2',
+      direction: 'debit',
+      bookedAmount: 90,
+      bookedCurrency: 'NGN',
+    },
     { kind: 'unknown_here', amount: 5, reference: null, billingRequestId: null, merchantId: null },
   ]);
   const [differs, unknown] = opened.map(({ exceptionId }) => String(exceptionId));
@@ -190,6 +198,7 @@ test('each difference becomes an exception, and its file says line by line what 
   expect(later.differences).toEqual([
     `,missing_at_bank,B3,,debit,,,,${missing.reference},100,NGN,${String(lacking?.['exceptionId'])},`,
   ]);
+  expect(lacking).toMatchObject({ direction: 'debit', bookedAmount: null, bookedCurrency: null });
   // The merchant sees what is about its charges, without the bank's ids.
   expect(await kinds(parties.merchant)).toEqual(['amount_differs open', 'missing_at_bank open']);
   expect(JSON.stringify(await exceptions(parties.merchant))).not.toContain('bankTransactionId');

@@ -1,6 +1,7 @@
 import { postEntries } from '../../../src/database/ledger/post-entries';
 import { closePeriod, reopenPeriod } from '../../../src/database/ledger/close-period';
 import { readFinality } from '../../../src/database/ledger/read-statement';
+import { onDay } from '../../../src/domain/books/statement';
 import { asSchemaLogin, databaseOfFile } from '../../support/database';
 import { letMidnightPass } from '../../support/midnight';
 import { openTransaction, waitsForALock } from '../../support/open-transaction';
@@ -46,7 +47,7 @@ const bookedTo = async (resourceId: string) =>
 const today = async () =>
   (await db.row<{ day: string }>`SELECT (clock_timestamp() AT TIME ZONE ${timeZone})::date::text AS day`)
     ?.day ?? '';
-const finality = (date: string) => readFinality(db, date, { entityId: standing.bankId, role: 'bank' });
+const finality = (date: string) => readFinality(db, onDay(date), { entityId: standing.bankId, role: 'bank' });
 const acts = async () =>
   (
     await db.rows<{ act: string }>`
