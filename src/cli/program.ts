@@ -73,6 +73,11 @@ const COMMANDS: [name: string, description: string, load: () => Module][] = [
     'what a party is shown of a day, and what banks say that they booked',
     () => require('./statement') as Module,
   ],
+  [
+    'bank-files',
+    'files of banks: how far they reach, and what is in none of them',
+    () => require('./bank-files') as Module,
+  ],
   ['batches', 'large batches of customers', () => require('./batches') as Module],
   ['database', 'the database itself: its logins, copies of it', () => require('./database') as Module],
   [

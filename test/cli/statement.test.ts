@@ -18,8 +18,8 @@ it('shows the operator what a bank, a merchant and a provider are shown by API',
     const authorization = `Bearer ${await tokenOf(api, standing.credentials[role])}`;
     const path = `/v1/statements?date=${today}`;
     const { body } = await send(api.url, 'GET', path, undefined, { authorization });
-    const { data } = body as { data: { charges: { count: number } } };
-    expect(data.charges.count).toBeGreaterThan(0);
+    const data = body['data'];
+    expect(data).toMatchObject({ currency: 'NGN', final: false });
     const entity = standing[`${role}Id`];
     expect(await cli.json('statement', 'show', '--entity', entity, '--date', today)).toEqual(data);
     const month = today.slice(0, 7);

@@ -21,7 +21,7 @@ import * as schema from './statement-schema';
 
 type Filter = z.output<typeof schema.statementFileQuery>;
 
-async function showStatement({ caller, query, deps }: QueryCall<typeof schema.statementQuery>) {
+export async function showStatement({ caller, query, deps }: QueryCall<typeof schema.statementQuery>) {
   const asked = periodOf(query);
   const party = await partyOf(deps.db, caller, query.merchantId);
   const data = await readPartyStatement(meansOf(deps), party, asked, query.currency);

@@ -1,6 +1,6 @@
 import { businessDaysBefore } from '../../domain/business-day';
 import type { Executor } from '../pool/connection';
-import { sql } from '../pool/statement';
+import { sql, type Fragment } from '../pool/statement';
 
 /** Settlements of a bank that its files do not reach, so that nobody can miss them. */
 export interface Unreached {
@@ -37,20 +37,28 @@ export async function lateBookings(db: Executor, days: number): Promise<Unreache
 
 /** @param day the last settlement day that counts */
 export async function unreachedThrough(db: Executor, day: string): Promise<Unreached[]> {
-  const banks = await db.rows<{ id: string }>`SELECT id FROM entities WHERE type = 'bank'`;
-  return unreached(db, new Map(banks.map(({ id }) => [id, day])), ADDED_UP_MAX);
+  const until = (await bankIds(db)).map((bankId): [string, string] => [bankId, day]);
+  return unreached(db, new Map(until), ADDED_UP_MAX);
 }
 
+export async function bankIds(db: Executor): Promise<string[]> {
+  const banks = await db.rows<{ id: string }>`SELECT id FROM entities WHERE type = 'bank' ORDER BY id`;
+  return banks.map(({ id }) => id);
+}
+
+/** SQL: the day from which on bookings of the bank are expected. */
+export const beginsOf = (bankId: Fragment) => sql`coalesce((
+  SELECT begins FROM bank_statements s WHERE s.bank_id = ${bankId} AND begins IS NOT NULL
+  ORDER BY recorded_at, id LIMIT 1), '-infinity')`;
+
 /** As the index has them. */
-const IN_NO_FILE = sql`e.matched_by IS NULL AND e.reported_in IS NULL AND e.ended_at IS NULL`;
+export const IN_NO_FILE = sql`e.matched_by IS NULL AND e.reported_in IS NULL AND e.ended_at IS NULL`;
 
 /** @param until the last settlement day that counts, by bank */
 function unreached(db: Executor, until: ReadonlyMap<string, string>, atMost: number): Promise<Unreached[]> {
   return db.rows<Unreached>`
     WITH asked AS (
-      SELECT a.*, coalesce((
-        SELECT begins FROM bank_statements s WHERE s.bank_id = a.bank_id AND begins IS NOT NULL
-        ORDER BY recorded_at, id LIMIT 1), '-infinity') AS begins
+      SELECT a.*, ${beginsOf(sql`a.bank_id`)} AS begins
       FROM unnest(${[...until.keys()]}::text[], ${[...until.values()]}::date[]) AS a (bank_id, until)),
     reached AS (
       SELECT s.bank_id, r.key AS currency, max(r.value)::date AS day
