@@ -35,7 +35,7 @@ export function daysReached(db: Executor, bankId: string | null): Promise<Reache
     WHERE s.bank_id = coalesce(${bankId}, s.bank_id) AND s.status = 'completed' GROUP BY 1, 2 ORDER BY 1, 2`;
 }
 
-/** Days from the settlement up to which a booking without a line is of an age; older ones are last. */
+/** Days since the settlement, the most of each age of a booking; older bookings are last. */
 export const AGES = [7, 30, 90] as const;
 
 /** Bookings of a bank without a line, of one age and currency. */
@@ -53,7 +53,7 @@ export interface WithoutLine {
 /** A second of Postgres. */
 const ADDED_UP_MAX = 1_000_000;
 
-/** Bookings that no file has: those that may come yet, and those whose exception is not resolved. */
+/** Bookings that no file has: they may come yet, or their exception is not resolved. */
 export function bookingsWithoutLine(db: Executor, bankId: string): Promise<WithoutLine[]> {
   const asked = sql`e.bank_id = ${bankId} AND e.matched_by IS NULL AND e.ended_at IS NULL`;
   return db.rows<WithoutLine>`
