@@ -1,11 +1,8 @@
-import type { Knex } from 'knex';
-
 /**
  * The outbox to Temporal, webhooks with their endpoints and attempts, and the heartbeats of
  * workers.
  */
-export async function up(knex: Knex): Promise<void> {
-  await knex.raw(`
+export const sql = `
     -- Messages of committed transactions to Temporal; rows go once it has them.
     CREATE TABLE outbox (
       id          bigint GENERATED ALWAYS AS IDENTITY,
@@ -218,5 +215,4 @@ export async function up(knex: Knex): Promise<void> {
     SELECT EXISTS (SELECT FROM replaced) $$;
     REVOKE EXECUTE ON FUNCTION replace_unseen_body FROM PUBLIC;
     GRANT EXECUTE ON FUNCTION replace_unseen_body TO assent_app;
-  `);
-}
+  `;

@@ -1,10 +1,7 @@
-import type { Knex } from 'knex';
-
 /**
  * Bookings that are expected of banks, the files of bookings that banks send, and the differences.
  */
-export async function up(knex: Knex): Promise<void> {
-  await knex.raw(`
+export const sql = `
     CREATE TABLE bank_statements (
       id              text PRIMARY KEY CHECK (id ~ '^stm_'),
       bank_id         text NOT NULL REFERENCES entities,
@@ -31,6 +28,7 @@ export async function up(knex: Knex): Promise<void> {
       CHECK (matched + duplicates + unknown_here + amount_differs + malformed <= lines),
       CHECK (status <> 'completed' OR matched + duplicates + unknown_here + amount_differs + malformed = lines)
     );
+    CREATE INDEX bank_statements_of_bank ON bank_statements (bank_id, recorded_at, id);
     CREATE INDEX bank_statements_processing ON bank_statements (id) WHERE status = 'processing';
     COMMENT ON COLUMN bank_statements.begins IS
       'The first day of the file. Bookings are expected from that of the bank''s first file on.';
@@ -104,5 +102,4 @@ export async function up(knex: Knex): Promise<void> {
       ON bank_statement_differences TO assent_app;
     GRANT SELECT, INSERT, DELETE ON bank_statement_reported TO assent_app;
     GRANT SELECT, INSERT, UPDATE (amount, matched_by, reported_in, ended_at) ON expected_bookings TO assent_app;
-  `);
-}
+  `;

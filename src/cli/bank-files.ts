@@ -1,20 +1,13 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
-import {
-  AGES,
-  bookingsWithoutLine,
-  daysReached,
-  listBankFiles,
-  type ListedBankFile,
-  type WithoutLine,
-} from '../database/bank-file/list-bank-files';
+import { AGES, bookingsWithoutLine, type WithoutLine } from '../database/bank-file/age-bookings';
+import { listBankFiles, readReached } from '../database/bank-file/list-bank-files';
 import { readBankFile } from '../database/bank-file/receive-bank-file';
 import { bankIds } from '../database/bank-file/unreached-bookings';
 import { entityNames, findEntity } from '../database/entity/create-entity';
 import type { Database } from '../database/pool/connection';
 import { OperatorError } from '../domain/failures';
-import { groupBy } from '../domain/group';
 import { inMoney, shownSum } from '../domain/money';
 import { differencesFile } from '../files/bank-file/differences-file';
 import { csvOf, recordsOf, type CsvFile } from '../files/write-csv';
@@ -24,8 +17,8 @@ import { tableOf, write } from './output';
 
 /** `assent bank-files`: what banks have sent of what they booked, and what is in none of it. */
 
-/** The table is laid out whole in memory, and no operator reads more rows at once. */
-const LISTED_MAX = 1_000;
+/** Files of a bank: some months of daily files. */
+const NEWEST = { page: 1, limit: 100, sortBy: 'createdAt', sortOrder: 'desc' } as const;
 
 export function fill(files: Command): void {
   command(files, 'list', 'files of banks, newest first, days reached, and bookings without a line by age')
@@ -33,17 +26,13 @@ export function fill(files: Command): void {
     .action(
       onEngine(async (db, _config, { bank = null }: { bank?: string | null }) => {
         if (bank !== null) await requireBank(db, bank);
-        const found = await listBankFiles(db, bank, LISTED_MAX + 1);
-        if (found.length > LISTED_MAX)
-          process.stderr.write(`These are the newest ${LISTED_MAX}: narrow it with --bank.\n`);
-        const listed = found.slice(0, LISTED_MAX);
         const banks = await readBanks(db, bank);
         return {
           json: {
             banks: banks.map(shown),
-            files: listed,
+            files: banks.flatMap(({ files: all }) => all),
           },
-          text: [filesTable(listed), ...banks.flatMap(bankInWords)].join('\n'),
+          text: banks.flatMap(bankInWords).join('\n'),
         };
       }, anyRing),
     );
@@ -80,17 +69,20 @@ async function requireBank(db: Database, bankId: string): Promise<void> {
     throw new OperatorError(`${bankId} is no bank. See "assent entity list".`);
 }
 
+type File = Awaited<ReturnType<typeof listBankFiles>>['items'][number];
+
 interface Bank {
   bankId: string;
   name: string;
-  /** The last day that its files cover, by currency; `*` for all. */
+  /** The last day that its files reach, by currency. */
   reached: Record<string, string>;
   withoutLine: WithoutLine[];
+  /** The newest, newest first. */
+  files: File[];
 }
 
 /** How far the files of each bank reach, and what is in none of them. */
 async function readBanks(db: Database, bankId: string | null): Promise<Bank[]> {
-  const reached = groupBy(await daysReached(db, bankId), (one) => one.bankId);
   const ids = bankId === null ? await bankIds(db) : [bankId];
   const names = await entityNames(db, ids);
   const banks: Bank[] = [];
@@ -98,15 +90,18 @@ async function readBanks(db: Database, bankId: string | null): Promise<Bank[]> {
     banks.push({
       bankId: id,
       name: names.get(id) ?? '',
-      reached: Object.fromEntries((reached.get(id) ?? []).map(({ currency, day }) => [currency, day])),
+      reached: Object.fromEntries(await readReached(db, id)),
       withoutLine: await bookingsWithoutLine(db, id),
+      files: (await listBankFiles(db, id, NEWEST)).items,
     });
   }
   return banks;
 }
 
-const shown = ({ withoutLine, ...bank }: Bank) => ({
-  ...bank,
+const shown = ({ bankId, name, reached, withoutLine }: Bank) => ({
+  bankId,
+  name,
+  reached,
   withoutLine: withoutLine.map(({ age, amount, ...one }) => ({
     olderThanDays: AGES[age - 1] ?? 0,
     ...one,
@@ -121,10 +116,13 @@ function ageInWords(age: number): string {
   return most === undefined ? `more than ${more} days` : `${more + 1} to ${most} days`;
 }
 
-function bankInWords({ bankId, name, reached, withoutLine }: Bank): string[] {
+function bankInWords({ bankId, name, reached, withoutLine, files }: Bank): string[] {
   const days = Object.entries(reached).map(([currency, day]) => `${currency} ${day}`);
-  const files = days.length > 0 ? `its files reach ${days.join(', ')}` : 'it has sent no file';
-  if (withoutLine.length === 0) return [`${name} (${bankId}): ${files}, and no booking lacks its line.`];
+  const reach = days.length > 0 ? `its files reach ${days.join(', ')}` : 'its files reach no day';
+  const said = files.length > 0 ? reach : 'it has sent no file';
+  const listed = files.length > 0 ? [filesTable(files)] : [];
+  if (withoutLine.length === 0)
+    return [`${name} (${bankId}): ${said}, and no booking lacks its line.`, ...listed];
   const rows = withoutLine.map((one) => [
     ageInWords(one.age),
     one.bookings,
@@ -132,13 +130,13 @@ function bankInWords({ bankId, name, reached, withoutLine }: Bank): string[] {
     one.since,
   ]);
   const head = ['settled ago', 'bookings without a line', 'sum', 'the oldest'];
-  return [`${name} (${bankId}): ${files}.`, tableOf(head, rows)];
+  return [`${name} (${bankId}): ${said}.`, tableOf(head, rows), ...listed];
 }
 
-function filesTable(files: ListedBankFile[]): string {
-  const head = ['file\nbank', 'status\nsent', 'from\nthrough', 'lines', 'matched', 'differ', 'missing'];
-  const table = files.map(({ statementId, bankId, status, createdAt, from, through, summary }) => [
-    `${statementId}\n${bankId}`,
+function filesTable(files: File[]): string {
+  const head = ['file', 'status\nsent', 'from\nthrough', 'lines', 'matched', 'differ', 'missing'];
+  const table = files.map(({ statementId, status, createdAt, from, through, summary }) => [
+    statementId,
     `${status}\n${createdAt.toISOString().slice(0, 10)}`,
     `${from ?? ''}\n${through ?? ''}`,
     summary.lines,

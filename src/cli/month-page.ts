@@ -21,6 +21,7 @@ const KINDS = {
   reversal: 'reversals',
   credit: 'credits',
   write_off: 'writeOffs',
+  write_off_return: 'writeOffReturns',
 } as const satisfies Record<MonthTotal['kind'], string>;
 
 export async function readMonthPage(db: Database, month: string): Promise<Outcome> {

@@ -1,18 +1,18 @@
-import { todayOf } from '../database/clock/today';
 import {
   hasSettledIn,
   keepDigest,
   readDigest,
   readInOneSnapshot,
   readTotals,
+  settlementDays,
   type Finality,
   type StatementOf,
   type StatementTotals,
 } from '../database/ledger/read-statement';
 import type { Database, Executor } from '../database/pool/connection';
 import type { Party } from '../database/query/party';
-import { HASHED_MAX, MOVEMENTS, onDay, type Days, type Movements } from '../domain/books/statement';
-import { isMonth, lastOfMonth } from '../domain/calendar';
+import { HASHED_MAX, MOVEMENTS, type Movements } from '../domain/books/statement';
+import { isMonth } from '../domain/calendar';
 import { invalidRequest } from '../domain/failures';
 import { shownSums } from '../domain/money';
 import { digestOf } from './statement-file';
@@ -83,17 +83,7 @@ export async function statementOf(
     const message = `must be ${accepted.length > 1 ? 'one of ' : ''}${accepted.join(', ')}`;
     throw invalidRequest([{ path: 'query.currency', message }]);
   }
-  return { days: await daysOf(db, party, period), currency, party };
-}
-
-/** The current month ends today, by the party's clock. */
-async function daysOf(db: Executor, { entityId }: Party, period: string): Promise<Days> {
-  if (!isMonth(period)) return onDay(period);
-  const first = `${period}-01`;
-  const today = await todayOf(db, entityId);
-  if (first > today) throw invalidRequest([{ path: 'query.month', message: 'must have begun' }]);
-  const last = lastOfMonth(period);
-  return { first, last: last < today ? last : today };
+  return { days: await settlementDays(db, party, period), currency, party };
 }
 
 /** Without it the file is read once more when it is asked for next. */
@@ -110,8 +100,8 @@ export async function keepFileDigest(
 
 /** In major units; a sum that had to be rounded is beside them in full. */
 function shown(currency: string, totals: StatementTotals) {
-  const { openingBalance, closingBalance, exceptionsOpen, balances: _, ...moved } = totals;
-  const amountOf = (name: keyof Movements) => [name, moved[name].amount] as const;
+  const { openingBalance, closingBalance, exceptionsOpen } = totals;
+  const amountOf = (name: keyof Movements) => [name, totals[name].amount] as const;
   const { exact, ...sums } = shownSums(
     {
       openingBalance,
@@ -120,7 +110,7 @@ function shown(currency: string, totals: StatementTotals) {
     },
     currency,
   );
-  const movement = (name: keyof Movements) => ({ count: moved[name].count, amount: sums[name] });
+  const movement = (name: keyof Movements) => ({ count: totals[name].count, amount: sums[name] });
   return {
     openingBalance: sums.openingBalance,
     closingBalance: sums.closingBalance,
@@ -129,8 +119,8 @@ function shown(currency: string, totals: StatementTotals) {
     refundReturns: movement('refundReturns'),
     reversals: movement('reversals'),
     credits: movement('credits'),
-    ...(moved.creditsReversed.count > 0 && { creditsReversed: movement('creditsReversed') }),
-    ...(moved.writeOffs.count > 0 && { writeOffs: movement('writeOffs') }),
+    ...(totals.creditsReversed.count > 0 && { creditsReversed: movement('creditsReversed') }),
+    ...(totals.writeOffs.count > 0 && { writeOffs: movement('writeOffs') }),
     exceptionsOpen,
     ...(exact && { exact }),
   };

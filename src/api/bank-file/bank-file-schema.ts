@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { day, id, oneOf } from '../http/request-fields';
+import { BANK_FILE_SORTS } from '../../database/bank-file/list-bank-files';
+import { day, id, oneOf, pagination } from '../http/request-fields';
 import { exampleId } from '../http/example';
 import * as shown from '../http/response-fields';
 import type { StatementType } from '../../files/bank-file/intake';
@@ -37,6 +38,8 @@ export const FILES: Record<StatementType, { description: string; example: string
       'bankTransactionId,bookingDate,amount,currency,direction\r\nFT26081XK2,2026-03-22,1500.00,NGN,debit\r\n',
   },
 };
+
+export const statementsQuery = z.strictObject(pagination(Object.keys(BANK_FILE_SORTS) as ['createdAt']));
 
 export const statementPath = z.strictObject({ statementId: id('statement') });
 
@@ -76,3 +79,22 @@ export const bankStatement = sentStatement
     completedAt: shown.moment('When all of it was compared').nullable(),
   })
   .meta({ id: 'BankStatement' });
+
+const dayOfFile = (description: string, example: string) => shown.day(description, example).nullable();
+
+const listedStatement = sentStatement
+  .extend({
+    createdAt: shown.moment('When it had arrived'),
+    from: dayOfFile('Its first day: the `from` that you said, or that of its earliest line', '2026-03-01'),
+    through: dayOfFile('Its last day: the `through` that you said, or that of its latest line', '2026-03-31'),
+    summary,
+  })
+  .meta({ id: 'ListedBankStatement' });
+
+export const bankStatements = shown.pageOf('statements', listedStatement).extend({
+  reached: z.record(z.string(), shown.day('The last day', '2026-03-31')).meta({
+    description:
+      'The last day that your completed statements reach, by the code of each currency in which you have settlements or lines; without a code where they reach none',
+    example: { NGN: '2026-03-31' },
+  }),
+});

@@ -1,3 +1,4 @@
+import { listBankFiles, readReached } from '../../database/bank-file/list-bank-files';
 import {
   acceptBankFile,
   discardPages,
@@ -15,7 +16,8 @@ import {
   type CoveredDays,
   type StatementType,
 } from '../../files/bank-file/intake';
-import type { Call, PathCall } from '../http/call';
+import { listAnswer } from '../http/list';
+import type { Call, PathCall, QueryCall } from '../http/call';
 import { section, type Arriving, type LongBody, type Received } from '../http/route';
 import * as schema from './bank-file-schema';
 
@@ -70,6 +72,19 @@ function messageOf({ status, summary: { lines } }: BankFile): string {
   return `The statement of ${counted(lines, 'lines')} ${said[status]}`;
 }
 
+async function listStatements({ caller, query, deps: { db } }: QueryCall<typeof schema.statementsQuery>) {
+  const found = await listBankFiles(db, caller.entityId, query);
+  const { message, data } = listAnswer(['statement', 'statements'], found, query, (file) => ({
+    statementId: file.statementId,
+    status: file.status,
+    createdAt: file.createdAt,
+    from: file.from,
+    through: file.through,
+    summary: file.summary,
+  }));
+  return { message, data: { ...data, reached: Object.fromEntries(await readReached(db, caller.entityId)) } };
+}
+
 async function showStatement({ caller, deps, params }: PathCall<typeof schema.statementPath>) {
   const statement = await readBankFile(deps.db, params.statementId, caller.entityId);
   const { statementId, status, summary, createdAt, endedAt } = statement;
@@ -106,6 +121,15 @@ export const bankFileRoutes = () => [
       202: { description: 'The statement of 5 lines is being matched', data: schema.sentStatement },
     },
     handle: sendStatement,
+  }),
+  route('get', '/v1/bank/statements', {
+    id: 'listBankStatements',
+    summary: 'List your statements',
+    description:
+      'The statements that you have sent, newest first, and how far they reach: a booking is missing once they reach two business days past its settlement day.',
+    takes: { ...BANK, query: schema.statementsQuery },
+    answers: { 200: { description: '1 statement', data: schema.bankStatements } },
+    handle: listStatements,
   }),
   route('get', STATEMENT, {
     id: 'getBankStatement',

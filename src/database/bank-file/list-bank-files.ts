@@ -1,74 +1,50 @@
 import type { Executor } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
+import { listPage, type Listed, type Page } from '../query/list-page';
 import { BANK_FILE_COLUMNS, type BankFile } from './receive-bank-file';
-import { beginsOf, IN_NO_FILE } from './unreached-bookings';
 
-/** Files of banks, newest first, how far they reach, and the bookings that none of them has. */
+/** A bank's files, and how far they reach. All days are as `2026-11-21`. */
 
-export interface ListedBankFile extends BankFile {
-  /** The days that the bank says its file covers. */
+interface ListedBankFile extends BankFile {
+  /** The first and the last day that the file has, or that the bank says it covers. */
   from: string | null;
   through: string | null;
 }
 
-/** @param bankId null for all banks */
-export function listBankFiles(db: Executor, bankId: string | null, limit: number): Promise<ListedBankFile[]> {
-  return db.rows<ListedBankFile>`
-    SELECT ${raw(BANK_FILE_COLUMNS)}, covered_from::text AS from, covered_through::text AS through
-    FROM bank_statements WHERE bank_id = coalesce(${bankId}, bank_id) ORDER BY recorded_at DESC, id DESC
-    LIMIT ${limit}`;
+export const BANK_FILE_SORTS = { createdAt: { by: 'recorded_at', indexed: true } };
+
+const LISTED_COLUMNS = `${BANK_FILE_COLUMNS}, begins::text AS "from",
+  (SELECT max(value) FROM jsonb_each_text(reaches)) AS through`;
+
+export function listBankFiles(
+  db: Executor,
+  bankId: string,
+  page: Page<keyof typeof BANK_FILE_SORTS>,
+): Promise<Listed<ListedBankFile>> {
+  const from = sql`bank_statements WHERE bank_id = ${bankId}`;
+  return listPage(
+    db,
+    {
+      select: () => sql`SELECT ${raw(LISTED_COLUMNS)} FROM ${from}`,
+      counted: (limit) => sql`${from} ORDER BY recorded_at, id ${limit}`,
+      id: 'id',
+      sort: BANK_FILE_SORTS[page.sortBy],
+      instead: 'ask for an older statement by its statementId',
+    },
+    page,
+  );
 }
 
-export interface Reached {
-  bankId: string;
-  /** `*` for all currencies. */
-  currency: string;
-  /** The last day that a file of the bank covers. */
-  day: string;
-}
-
-/** @param bankId null for all banks */
-export function daysReached(db: Executor, bankId: string | null): Promise<Reached[]> {
-  return db.rows<Reached>`
-    SELECT s.bank_id, r.key AS currency, max(r.value) AS day
-    FROM bank_statements s, jsonb_each_text(s.reaches) AS r
-    WHERE s.bank_id = coalesce(${bankId}, s.bank_id) AND s.status = 'completed' GROUP BY 1, 2 ORDER BY 1, 2`;
-}
-
-/** Days since the settlement, the most of each age of a booking; older bookings are last. */
-export const AGES = [7, 30, 90] as const;
-
-/** Bookings of a bank without a line, of one age and currency. */
-export interface WithoutLine {
-  currency: string;
-  /** The place of the age in `AGES`; after the last, of older bookings. */
-  age: number;
-  bookings: number;
-  /** Minor units, as text. */
-  amount: string;
-  /** The oldest settlement day of these. */
-  since: string;
-}
-
-/** A second of Postgres. */
-const ADDED_UP_MAX = 1_000_000;
-
-/** Bookings that no file has: they may come yet, or their exception is not resolved. */
-export function bookingsWithoutLine(db: Executor, bankId: string): Promise<WithoutLine[]> {
-  const asked = sql`e.bank_id = ${bankId} AND e.matched_by IS NULL AND e.ended_at IS NULL`;
-  return db.rows<WithoutLine>`
-    WITH without_line AS (
-      (SELECT e.currency, e.amount, e.settlement_day FROM expected_bookings e
-       WHERE ${asked} AND ${IN_NO_FILE} AND e.settlement_day >= ${beginsOf(sql`${bankId}`)}
-       ORDER BY e.settlement_day LIMIT ${ADDED_UP_MAX})
-      UNION ALL
-      SELECT e.currency, e.amount, e.settlement_day
-      FROM reconciliation_exceptions x JOIN expected_bookings e ON ${asked} AND e.reported_in IS NOT NULL
-        AND e.identified_by = CASE WHEN x.bank_transaction_id IS NULL THEN 'reference' ELSE 'bankTransactionId' END
-        AND e.identifier = coalesce(x.bank_transaction_id, x.reference) AND e.direction = x.direction
-      WHERE x.kind = 'missing_at_bank' AND x.state <> 'resolved' AND ${bankId} IN (x.bank_id, x.payee_bank_id))
-    SELECT currency::text, width_bucket((clock_timestamp() AT TIME ZONE ${db.timeZone})::date - settlement_day,
-        ${AGES.map((days) => days + 1)}::int[]) AS age,
-      count(*)::int AS bookings, sum(amount)::text AS amount, min(settlement_day)::text AS since
-    FROM without_line GROUP BY 1, 2 ORDER BY 1, 2`;
+/** The last day that a bank's files reach, in each currency of its settlements or lines. */
+export async function readReached(db: Executor, bankId: string): Promise<Map<string, string>> {
+  const found = await db.rows<{ currency: string; day: string }>`
+    WITH reached AS (
+      SELECT r.key AS currency, max(r.value) AS day FROM bank_statements s, jsonb_each_text(s.reaches) AS r
+      WHERE s.bank_id = ${bankId} AND s.status = 'completed' GROUP BY 1)
+    SELECT own.currency, greatest(max(r.day), (SELECT day FROM reached WHERE currency = '*')) AS day FROM (
+      SELECT currency FROM reached WHERE currency <> '*'
+      UNION SELECT currency::text FROM ledger_balances WHERE party_id = ${bankId}) AS own
+      LEFT JOIN reached r USING (currency)
+    GROUP BY 1 HAVING greatest(max(r.day), (SELECT day FROM reached WHERE currency = '*')) IS NOT NULL ORDER BY 1`;
+  return new Map(found.map(({ currency, day }) => [currency, day]));
 }

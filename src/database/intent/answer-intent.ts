@@ -61,7 +61,9 @@ export async function answerIntent(
   }
   const ended = open ? await closeByAnswer(trx, intent.id, answer, limits) : undefined;
   if (!ended) {
-    await closeExpiredIntent(trx, intent.id);
+    // A clock that steps back between two statements leaves the intent open: it is judged anew.
+    if (intent.status === 'pending' && !(await closeExpiredIntent(trx, intent.id)))
+      return answerIntent(trx, bankId, given);
     return standing(intent, answer, limits);
   }
   await applyAnswer(trx, agreement, intent, { ...answer, ...limits });

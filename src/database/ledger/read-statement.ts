@@ -1,7 +1,17 @@
-import { eachDay, HASHED_MAX, MOVEMENTS, type Days, type Movements } from '../../domain/books/statement';
+import {
+  eachDay,
+  HASHED_MAX,
+  MOVEMENTS,
+  onDay,
+  type Days,
+  type Movements,
+} from '../../domain/books/statement';
+import { isMonth, lastOfMonth } from '../../domain/calendar';
+import { invalidRequest } from '../../domain/failures';
 import type { Database, Executor, Transaction } from '../pool/connection';
 import { customPlan, joined, raw, sql, type Fragment } from '../pool/statement';
 import { dayBegin } from '../clock/day-begin';
+import { todayOf } from '../clock/today';
 import type { TransactionRecord } from './list-transactions';
 import { sidesOf, type Party } from '../query/party';
 
@@ -18,6 +28,21 @@ export interface StatementOf {
   party: Party;
   days: Days;
   currency: string;
+}
+
+/**
+ * The days of a period, `2026-11-21` or `2026-11`: the current month ends today, by the party's
+ * clock.
+ *
+ * @throws Failure invalid_request for a later month
+ */
+export async function settlementDays(db: Executor, { entityId }: Party, period: string): Promise<Days> {
+  if (!isMonth(period)) return onDay(period);
+  const first = `${period}-01`;
+  const today = await todayOf(db, entityId);
+  if (first > today) throw invalidRequest([{ path: 'query.month', message: 'must have begun' }]);
+  const last = lastOfMonth(period);
+  return today < last ? { first, last: today, goesOn: true } : { first, last };
 }
 
 /** Statements that may have more lines than the API hashes while a request waits. */
@@ -60,7 +85,7 @@ export const ofTheDay = (
 const endOf = (date: string, timeZone: string) => dayBegin(sql`${date}::date + 1`, timeZone);
 
 export interface Finality {
-  /** Whether all of the days are final. */
+  /** Whether the day, or the month, is final: all of its days are. */
   final: boolean;
   /** Days that are final: a later day never is before an earlier one. */
   finalDays: number;
@@ -76,15 +101,17 @@ export interface Finality {
  * A merchant's own clock decides for a merchant. Banks, providers and the network (null) go by real
  * time too, since a new merchant may start at it.
  */
-export function readFinality(db: Executor, { first, last }: Days, party: Party | null): Promise<Finality> {
+export function readFinality(db: Executor, days: Days, party: Party | null): Promise<Finality> {
+  const { first, last, goesOn = false } = days;
   const merchantId = party?.role === 'merchant' ? party.entityId : null;
   return db.oneRow<Finality>`
-    SELECT bool_and(is_final) AS final, (count(*) FILTER (WHERE is_final))::int AS final_days, coalesce((
+    SELECT bool_and(is_final) AND NOT ${goesOn}::boolean AS final,
+      (count(*) FILTER (WHERE is_final))::int AS final_days, coalesce((
         SELECT reopenings FROM ledger_periods WHERE month = date_trunc('month', ${last}::date)), 0) AS edition
     FROM (
-      SELECT NOT may_settle_before(${dayBegin(sql`day::date + 1`, db.timeZone)}, ${merchantId})
+      SELECT NOT may_settle_before(${dayBegin(sql`day + 1`, db.timeZone)}, ${merchantId})
         AND NOT EXISTS (SELECT FROM ledger_periods WHERE month <= day AND state = 'reopened') AS is_final
-      FROM generate_series(${first}::date, ${last}::date, interval '1 day') AS day) AS each`;
+      FROM (SELECT ${first}::date + n AS day FROM generate_series(0, ${last}::date - ${first}::date) AS n) AS days) AS each`;
 }
 
 /** @param party for whom; null for the network */
@@ -138,9 +165,9 @@ export async function readTotals(db: Executor, of: StatementOf): Promise<Stateme
       AND currency = ${currency} AND account <> 'disputed'
       AND (day < ${days.first} OR (day <= ${days.last} AND kind <> 'credit')) GROUP BY 1, 2`;
   const moved = MOVEMENTS.map((name) => {
-    const of = found.filter(({ what }) => what === name);
-    const count = of.reduce((all, one) => all + one.count, 0);
-    return [name, { count, amount: of.reduce((all, { amount }) => all + BigInt(amount), 0n) }] as const;
+    const ofName = found.filter(({ what }) => what === name);
+    const count = ofName.reduce((all, one) => all + one.count, 0);
+    return [name, { count, amount: ofName.reduce((all, { amount }) => all + BigInt(amount), 0n) }] as const;
   });
   const movedOn = (day: string | null) =>
     found.filter((one) => one.day === day).reduce((sum, { balance }) => sum + BigInt(balance), 0n);

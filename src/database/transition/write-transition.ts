@@ -17,7 +17,7 @@ export async function writeTransitions(
   changed: Transition | readonly Transition[],
 ): Promise<void> {
   const transitions: readonly Transition[] = [changed].flat();
-  const wakes = transitions.flatMap(({ wakes: wake }) => wake ?? []);
+  const wakes = transitions.flatMap((one) => ('wakes' in one && one.wakes) || []);
   // Sent together. The receivers of webhooks are read first: their bodies are made meanwhile.
   await Promise.all([
     announce(trx, announcementsOf(transitions)),
@@ -77,10 +77,11 @@ function announcementsOf(transitions: readonly Transition[]): Announcement[] {
     Object.entries<AnyAnnouncements>('announces' in one ? one.announces : {}),
   );
   const announces = listed.flatMap(([webhookType, items]) =>
-    [items ?? []].flat().map((tell) => ({ ...tell, webhookType, batchId: tell.batchId ?? newId('batch') })),
+    [items ?? []].flat().map((tell) => ({ ...tell, webhookType })),
   );
+  let alone = 0;
   const webhooks = groupBy(announces, ({ webhookType, entityId, batchId, workflowId, deliveryId }) =>
-    [webhookType, entityId, batchId, workflowId, deliveryId].join(' '),
+    [webhookType, entityId, batchId ?? ++alone, workflowId, deliveryId].join(' '),
   );
   // The type of a transition pairs each webhook with its items.
   return [...webhooks.values()].map((those) => {

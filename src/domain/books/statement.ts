@@ -6,6 +6,8 @@ export interface Days {
   /** `2026-11-21`, in the network's zone. */
   first: string;
   last: string;
+  /** Whether the month has more days to come, so that it is not final when these are. */
+  goesOn?: boolean;
 }
 
 export const onDay = (date: string): Days => ({ first: date, last: date });
