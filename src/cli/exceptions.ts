@@ -1,13 +1,12 @@
 import { Option, type Command } from 'commander';
 import {
-  bookedAmountOf,
   operatorsExceptions,
   readException,
   type ExceptionRecord,
 } from '../database/reconciliation-exception/list-exceptions';
 import { resolveException, takeAsOperator } from '../database/resolution/resolve-exception';
 import { EXCEPTION_STATES, type ExceptionState } from '../domain/lifecycle';
-import { formatAmount, inMoney } from '../domain/money';
+import { formatAmount, formatIfAny, inMoney } from '../domain/money';
 import { OperatorError } from '../domain/failures';
 import { NAME_MAX, parseText } from '../domain/plain-text';
 import {
@@ -127,7 +126,7 @@ function shown(exception: ExceptionRecord) {
     owner: assignee,
     amount: formatAmount(amount, record.currency),
     held: formatAmount(held, record.currency),
-    bookedAmount: bookedAmountOf(exception),
+    bookedAmount: formatIfAny(record.bookedAmount, record.bookedCurrency),
     ageS: Math.round(ageS),
   };
 }

@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import {
   banksOwn,
-  bookedAmountOf,
   listExceptions,
   readException,
   shownTo,
@@ -9,7 +8,7 @@ import {
 } from '../../database/reconciliation-exception/list-exceptions';
 import { takeBanksAnswer } from '../../database/resolution/resolve-exception';
 import { Failure } from '../../domain/failures';
-import { formatAmount } from '../../domain/money';
+import { formatAmount, formatIfAny } from '../../domain/money';
 import type { Caller } from '../http/caller';
 import { ANSWER, ANYONE } from '../http/callers';
 import { takeAnswer } from '../http/idempotency';
@@ -53,7 +52,7 @@ const shown = (exception: ExceptionRecord, caller: Pick<Caller, 'role' | 'entity
   ...shownTo(caller, exception),
   amount: formatAmount(exception.amount, exception.currency),
   direction: exception.direction,
-  bookedAmount: bookedAmountOf(exception),
+  bookedAmount: formatIfAny(exception.bookedAmount, exception.bookedCurrency),
   bookedCurrency: exception.bookedCurrency,
   merchantName: exception.merchantName,
   bankName: exception.bankName,

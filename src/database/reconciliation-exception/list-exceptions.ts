@@ -2,7 +2,6 @@ import { Failure } from '../../domain/failures';
 import type { ExceptionState } from '../../domain/lifecycle';
 import { EXCEPTION_KINDS, type ExceptionKind, type Said } from '../../domain/books/reconciliation-exception';
 import type { Metadata } from '../../domain/metadata';
-import { formatAmount } from '../../domain/money';
 import type { WebhookItem } from '../../domain/webhook/webhook-item';
 import type { Executor } from '../pool/connection';
 import { joined, raw, sql, type Fragment } from '../pool/statement';
@@ -63,10 +62,6 @@ export const banksOwn = (
   { role, entityId }: Party,
   bankTransactionId: string | null,
 ) => (role === 'bank' ? (bankId === entityId ? bankTransactionId : null) : undefined);
-
-/** What the bank has booked, in major units. */
-export const bookedAmountOf = ({ bookedAmount, bookedCurrency }: ExceptionRecord): number | null =>
-  bookedAmount === null || bookedCurrency === null ? null : formatAmount(bookedAmount, bookedCurrency);
 
 /** An exception as a party reads it and is sent it. A bank does not see the metadata. */
 export const shownTo = (party: Party, one: ExceptionRecord): WebhookItem<'exception.opened'> => ({

@@ -1,5 +1,4 @@
 import { addDays } from '../calendar';
-import { daysBetween } from './summary';
 
 /** Settlement days of one month, from the first to the last: a statement is of a day or a month. */
 export interface Days {
@@ -12,8 +11,11 @@ export interface Days {
 
 export const onDay = (date: string): Days => ({ first: date, last: date });
 
-export const eachDay = ({ first, last }: Days): string[] =>
-  Array.from({ length: daysBetween(first, last) }, (_, n) => addDays(first, n));
+export function eachDay({ first, last }: Days): string[] {
+  const days = [];
+  for (let day = first; day <= last; day = addDays(day, 1)) days.push(day);
+  return days;
+}
 
 /**
  * Lines of a statement that is hashed (SHA-256) while a request waits: less than a second. A longer

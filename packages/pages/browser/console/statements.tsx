@@ -150,7 +150,7 @@ function Days({ days, currency }: { days: StatementDay[]; currency: string }) {
           cell: ({ date }) => <a href={`${to('statements')}${query({ date, currency })}`}>{longDay(date)}</a>,
         },
         {
-          name: 'Closing balance',
+          name: 'Balance',
           number: true,
           cell: ({ closingBalance, exact }) =>
             money({ amount: closingBalance, exact: exact?.closingBalance }, currency),
