@@ -114,6 +114,8 @@ export const sql = `
       created_xid          xid8 NOT NULL DEFAULT pg_current_xact_id(),
       -- As in events.
       commit_id            uuid NOT NULL,
+      -- The ids of the events that its items tell of.
+      tells                text[] NOT NULL DEFAULT '{}',
       created_at           timestamptz NOT NULL DEFAULT clock_timestamp(),
       finished_at          timestamptz,
       -- Attempts before it was last asked for again: the table of retries counts from there.

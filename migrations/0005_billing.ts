@@ -324,6 +324,8 @@ export const sql = `
       credit_settled      boolean NOT NULL DEFAULT false,
       waiting             boolean NOT NULL DEFAULT false,
       reversed_amount     bigint NOT NULL DEFAULT 0,
+      -- Minor units that the network bears, or that must not be refunded again.
+      written_off_amount  bigint NOT NULL DEFAULT 0 CHECK (written_off_amount >= 0),
       metadata            jsonb NOT NULL DEFAULT '{}',
       CONSTRAINT billing_requests_of_billing FOREIGN KEY (schedule_id, billing_n) REFERENCES billings(schedule_id, n),
       CHECK ((status = 'pending') = (closed_at IS NULL)),
@@ -406,7 +408,7 @@ export const sql = `
       WHERE credit_due_at IS NOT NULL AND (NOT credit_settled);
     GRANT SELECT, INSERT, UPDATE (status, closed_by, decline_reason, bank_transaction_id, bank_metadata, answer_action,
       counted_day, counted_month, closed_at, sequence, refunded_amount, credit_delivery_id, credit_due_at,
-      credit_overdue, credit_settled, waiting, reversed_amount) ON billing_requests TO assent_app;
+      credit_overdue, credit_settled, waiting, reversed_amount, written_off_amount) ON billing_requests TO assent_app;
 
     CREATE TRIGGER billing_requests_name_provider BEFORE INSERT ON billing_requests
       FOR EACH ROW EXECUTE FUNCTION name_provider();

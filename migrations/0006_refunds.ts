@@ -145,15 +145,22 @@ export const sql = `
       direction                    text CHECK (direction IN ('debit', 'credit')),
       booked_amount                amount,
       booked_currency              currency,
+      -- The day of a line that is unknown here, as the bank wrote it.
+      booked_on                    date,
+      -- The first and the latest file of the bank that report it.
+      first_reported_in            text,
+      reported_in                  text,
+      -- Files reported it that the operator has withdrawn: a later file may report it anew.
+      withdrawn                    boolean NOT NULL DEFAULT false,
       CONSTRAINT reconciliation_exceptions_booked CHECK (((booked_amount IS NULL) = (booked_currency IS NULL))
         AND ((booked_amount IS NOT NULL) = (kind IN ('unknown_here', 'amount_differs')))),
-      CONSTRAINT reconciliation_exceptions_charge CHECK ((billing_request_id IS NULL) = (kind = 'unknown_here')),
+      CONSTRAINT reconciliation_exceptions_charge CHECK (billing_request_id IS NOT NULL OR kind = 'unknown_here'),
       CHECK (refund_id IS NOT NULL OR kind <> 'refund_conflict'),
       CONSTRAINT reconciliation_exceptions_kind CHECK (kind IN ('unanswered', 'late_answer', 'conflicting_answer',
         'duplicate_transaction_id', 'refund_conflict', 'credit_undelivered', 'unknown_here', 'missing_at_bank',
         'amount_differs')),
       CONSTRAINT reconciliation_exceptions_of_what CHECK (refund_id IS NULL OR kind IN ('refund_conflict',
-        'duplicate_transaction_id', 'missing_at_bank', 'amount_differs')),
+        'duplicate_transaction_id', 'unanswered', 'unknown_here', 'missing_at_bank', 'amount_differs')),
       CONSTRAINT reconciliation_exceptions_assigned CHECK (state <> 'investigating' OR assignee IS NOT NULL),
       CONSTRAINT reconciliation_exceptions_resolved CHECK (((state = 'resolved') = (resolution IS NOT NULL))
         AND ((state = 'resolved') = (resolved_at IS NOT NULL))),
@@ -178,14 +185,16 @@ export const sql = `
     CREATE UNIQUE INDEX reconciliation_exceptions_of_statements ON reconciliation_exceptions (bank_id,
       bank_transaction_id, kind, direction, booked_amount, booked_currency, billing_request_id,
       refund_id) NULLS NOT DISTINCT
-      WHERE kind IN ('unknown_here', 'missing_at_bank', 'amount_differs');
+      WHERE NOT withdrawn AND (kind IN ('missing_at_bank', 'amount_differs')
+        OR (kind = 'unknown_here' AND billing_request_id IS NULL));
     CREATE INDEX reconciliation_exceptions_unresolved ON reconciliation_exceptions (kind, recorded_at, id) INCLUDE (state)
       WHERE state <> 'resolved';
     CREATE INDEX reconciliation_exceptions_unresolved_of_customer ON reconciliation_exceptions (merchant_id, customer_id,
       amount, currency)
       WHERE state <> 'resolved';
     GRANT SELECT, INSERT, UPDATE (state, bank_transaction_id, sequence, resolution, resolved_at, undoes, written_off, assignee,
-      bank_note, operator_note, reversal_bank_transaction_id, announced) ON reconciliation_exceptions TO assent_app;
+      bank_note, operator_note, reversal_bank_transaction_id, announced, first_reported_in,
+      reported_in, withdrawn) ON reconciliation_exceptions TO assent_app;
 
     CREATE TRIGGER reconciliation_exceptions_name_parties BEFORE INSERT ON reconciliation_exceptions
       FOR EACH ROW EXECUTE FUNCTION name_parties_of_exception();

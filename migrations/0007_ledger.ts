@@ -29,7 +29,8 @@ export const sql = `
     CREATE TABLE ledger_entries (
       id             bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
       kind           text NOT NULL
-                     CHECK (kind IN ('charge', 'credit', 'refund', 'reversal', 'write_off', 'refund_return')),
+                     CHECK (kind IN ('charge', 'credit', 'refund', 'reversal', 'write_off', 'write_off_return',
+                       'refund_return')),
       -- The charge, refund, reversal or exception that it follows.
       resource_id    text NOT NULL,
       -- Business time, and its day in the network's zone.

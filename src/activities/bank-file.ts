@@ -42,9 +42,10 @@ export function createBankFileActivities(
     async completeStatement(statementId) {
       await completeBankFile(matchingOf(statementId), statementId);
       const { status, summary } = await readBankFile(db, statementId);
-      const { lines, matched, duplicates, unknownHere, missingAtBank, amountDiffers, malformed } = summary;
+      const { lines, matched, duplicates, unknownHere, missingAtBank, amountDiffers, malformed, pending } =
+        summary;
       log.info({ statementId, status, lines }, 'a bank statement has ended');
-      const counts = `${matched} matched, ${counted(duplicates, 'duplicates')}, ${unknownHere} unknown here, ${missingAtBank} missing at the bank, ${amountDiffers} with another amount, ${malformed} malformed`;
+      const counts = `${matched} matched, ${counted(duplicates, 'duplicates')}, ${unknownHere} unknown here, ${missingAtBank} missing at the bank, ${amountDiffers} with another amount, ${malformed} malformed, ${pending} pending`;
       return { status, counts };
     },
   };

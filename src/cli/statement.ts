@@ -150,10 +150,11 @@ async function followed(db: Database, statementId: string): Promise<BankFile> {
 }
 
 function outcome({ statementId, status, summary }: BankFile): Outcome {
-  const { lines, matched, duplicates, unknownHere, missingAtBank, amountDiffers, malformed } = summary;
+  const { lines, matched, duplicates, unknownHere, missingAtBank, amountDiffers, malformed, pending } =
+    summary;
   const differencesUrl = `/v1/bank/statements/${statementId}/differences.csv`;
   const text = [
-    `${statementId} is ${status}: ${counted(lines, 'lines')}, ${matched} matched, ${counted(duplicates, 'duplicates')}, ${unknownHere} unknown here, ${amountDiffers} with another amount, ${malformed} malformed; ${missingAtBank} missing at the bank.`,
+    `${statementId} is ${status}: ${counted(lines, 'lines')}, ${matched} matched, ${counted(duplicates, 'duplicates')}, ${unknownHere} unknown here, ${amountDiffers} with another amount, ${malformed} malformed, ${pending} pending; ${missingAtBank} missing at the bank.`,
     `Differences: GET ${differencesUrl}, as the bank; what is to be done about them: assent exceptions list.`,
   ];
   return { json: { statementId, status, summary, differencesUrl }, text: text.join('\n') };

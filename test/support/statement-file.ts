@@ -5,6 +5,7 @@ type Reader = (
   chunks: AsyncIterable<Buffer>,
   days: BookableDays,
   reach: (currency: string, day: string) => void,
+  begin: (day: string) => void,
 ) => AsyncIterable<ReadLine>;
 
 /** Whenever the samples are read. */
@@ -17,7 +18,13 @@ export function readFile(reader: Reader, file: string | Buffer, size = 1_000): P
 
 export async function readAll(reader: Reader, chunks: AsyncIterable<Buffer>): Promise<ReadLine[]> {
   const lines: ReadLine[] = [];
-  for await (const line of reader(chunks, DAYS, () => undefined)) lines.push(line);
+  for await (const line of reader(
+    chunks,
+    DAYS,
+    () => undefined,
+    () => undefined,
+  ))
+    lines.push(line);
   return lines;
 }
 
@@ -46,9 +53,11 @@ export const sampleLine = (n: number, id: string, day: string, amount: bigint, m
   line: n,
   bankTransactionId: id,
   bookingDate: day,
+  bookedOn: day,
   amount,
   currency: 'NGN',
   direction: 'debit',
   reference: null,
+  isReversal: false,
   ...more,
 });

@@ -1219,9 +1219,10 @@ export type ListedBankStatement = {
   statementId: string;
   /**
    * `processing` while it is matched; `failed` where lines of it were lost, by a restored
-   * back-up for one: send it again with any change, as an empty line at its end
+   * back-up for one: send it again with any change, as an empty line at its end;
+   * `withdrawn` by the operator: it counts no more
    */
-  status: 'processing' | 'completed' | 'failed';
+  status: 'processing' | 'completed' | 'failed' | 'withdrawn';
   /** When it had arrived; UTC */
   createdAt: string;
   from: string | null;
@@ -1247,6 +1248,8 @@ export type BankStatementSummary = {
   amountDiffers: number;
   /** Cannot be read */
   malformed: number;
+  /** Have the reference of a charge or refund that had not ended */
+  pending: number;
   /** Lines above that differ, and are not in the file of differences */
   notKept: number;
 };
@@ -1256,9 +1259,10 @@ export type BankStatement = {
   statementId: string;
   /**
    * `processing` while it is matched; `failed` where lines of it were lost, by a restored
-   * back-up for one: send it again with any change, as an empty line at its end
+   * back-up for one: send it again with any change, as an empty line at its end;
+   * `withdrawn` by the operator: it counts no more
    */
-  status: 'processing' | 'completed' | 'failed';
+  status: 'processing' | 'completed' | 'failed' | 'withdrawn';
   summary: BankStatementSummary;
   /** Path of the CSV file, below the address of this API */
   differencesUrl: string;
@@ -4369,9 +4373,10 @@ export type SendBankStatementResultData = {
   statementId: string;
   /**
    * `processing` while it is matched; `failed` where lines of it were lost, by a restored
-   * back-up for one: send it again with any change, as an empty line at its end
+   * back-up for one: send it again with any change, as an empty line at its end;
+   * `withdrawn` by the operator: it counts no more
    */
-  status: 'processing' | 'completed' | 'failed';
+  status: 'processing' | 'completed' | 'failed' | 'withdrawn';
 };
 
 export type SendBankStatementResult = {

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Executor } from '../../database/pool/connection';
 import { isMerchantOf } from '../../database/entity/create-entity';
 import { readFinality } from '../../database/ledger/read-statement';
@@ -12,16 +12,134 @@ import type { Download } from '../http/download';
 import type { Call, QueryCall } from '../http/call';
 import { section } from '../http/route';
 import { invalidRequest } from '../http/validation';
-import * as schema from './statement-schema';
+import { day, dayOrMonth, id, month as monthAsked, settledCurrency } from '../http/request-fields';
+import * as shown from '../http/response-fields';
+import { formatAsked } from './transaction-schema';
+
+const filters = {
+  currency: settledCurrency.optional(),
+  merchantId: id('merchant')
+    .meta({ description: 'For a provider, one of its merchants; left out, all of them together' })
+    .optional(),
+};
+
+const statementQuery = z.strictObject({ date: day.optional(), month: monthAsked.optional(), ...filters });
+const statementFileQuery = z.strictObject(filters);
+const statementFilePath = z.strictObject({ date: dayOrMonth });
+export const positionsQuery = z.strictObject({ date: day, format: formatAsked });
+
+const sumShown = (description: string, example: number) =>
+  z.number().meta({ description: `${description}; in major units`, example });
+
+const movedShown = (description: string, many: number, amount: number) =>
+  z
+    .strictObject({
+      count: shown.count('How many', many),
+      amount: z.number().min(0).meta({ description: 'Their sum; in major units', example: amount }),
+    })
+    .meta({ description });
+
+const ofDay = {
+  date: shown.day('The settlement day', '2026-03-02'),
+  timezone: shown.timezone,
+  final: shown.flag(
+    'Whether nothing can settle on this day any more, so that it never changes; today never is',
+    true,
+  ),
+};
+
+const statementShown = z
+  .strictObject({
+    ...ofDay,
+    date: shown.day('The settlement day; of a month its last day, of the current month today', '2026-03-02'),
+    final: shown.flag(
+      'Whether nothing can settle on this day, or on any day of the month, any more, so that it never changes; today never is',
+      true,
+    ),
+    month: shown.seldom(
+      z.string().regex(/^\d{4}-\d{2}$/),
+      'The month, where you asked for one: all figures are those of its days, of the current month until today',
+    ),
+    currency: shown.currency,
+    openingBalance: sumShown(
+      'What the network owed you when the day, or the month, began; below 0 where you owed it. Before your first day 0',
+      12_000,
+    ),
+    closingBalance: sumShown('The same when `date` ended', 13_000.5),
+    charges: movedShown('Charges that settled', 1, 1500.5),
+    refunds: movedShown('Refunds that were completed', 1, 500),
+    refundReturns: movedShown('Completed refunds whose money came back', 0, 0),
+    reversals: movedShown('Charges whose money did not stay', 0, 0),
+    credits: movedShown('For a bank, payments to its customers', 0, 0),
+    creditsReversed: shown.seldom(
+      movedShown('For a bank, payments to its customers whose money did not stay; only if any', 0, 0),
+    ),
+    writeOffs: shown.seldom(movedShown('For a bank, what it was let off; only if any', 0, 0)),
+    exceptionsOpen: shown.count('Reconciliation exceptions that were not resolved when `date` ended', 0),
+    exact: shown.exactBalances(
+      'openingBalance',
+      'closingBalance',
+      'charges',
+      'refunds',
+      'refundReturns',
+      'reversals',
+      'credits',
+      'creditsReversed',
+      'writeOffs',
+    ),
+    sha256: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/)
+      .nullable()
+      .meta({
+        description:
+          'SHA-256 of the CSV file of the same day or month. `null` for one of more than 10 000 lines until the file was taken once it is final, and for a month that is not final; never in a closed month',
+        example: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+      }),
+    days: shown.seldom(
+      z.array(
+        z
+          .strictObject({
+            date: shown.day('The settlement day', '2026-03-02'),
+            closingBalance: sumShown('What the network owed you when it ended', 13_000.5),
+            final: shown.flag('Whether nothing can settle on it any more', true),
+            exact: shown.exactBalances('closingBalance'),
+          })
+          .meta({ id: 'StatementDay' }),
+      ),
+      'The days of the month, in order; only of a month',
+    ),
+  })
+  .meta({ id: 'Statement' });
+
+const position = z
+  .strictObject({
+    counterpartyId: z.union([shown.id('bank'), shown.id('merchant'), z.literal('network')]).meta({
+      description: 'The bank or merchant; `network` for what the network bears of a write-off',
+      example: 'bnk_01kafz3q9sew7r5v4t2h8m6xc0',
+    }),
+    counterpartyName: shown.wordsOrNull('Its name; `null` for `network`', 'Harbour Bank'),
+    currency: shown.currency,
+    owedToYou: z.number().min(0).meta({ description: 'What it owes you; in major units', example: 1500.5 }),
+    owedByYou: z.number().min(0).meta({ description: 'What you owe it; in major units', example: 500 }),
+    net: sumShown('`owedToYou` less `owedByYou`', 1000.5),
+    exact: shown.exactBalances('owedToYou', 'owedByYou', 'net'),
+  })
+  .meta({ id: 'Position' });
+
+export const positionsShown = z.strictObject({
+  ...ofDay,
+  positions: z.array(position).meta({ description: 'By counterparty and currency' }),
+});
 
 /**
  * Statements: what a party is owed at the end of a settlement day or a month, and each thing that
  * moved it.
  */
 
-type Filter = z.output<typeof schema.statementFileQuery>;
+type Filter = z.output<typeof statementFileQuery>;
 
-export async function showStatement({ caller, query, deps }: QueryCall<typeof schema.statementQuery>) {
+export async function showStatement({ caller, query, deps }: QueryCall<typeof statementQuery>) {
   const asked = periodOf(query);
   const party = await partyOf(deps.db, caller, query.merchantId);
   const data = await readPartyStatement(meansOf(deps), party, asked, query.currency);
@@ -32,7 +150,7 @@ export async function showStatement({ caller, query, deps }: QueryCall<typeof sc
 const meansOf = ({ db, config, log }: ApiDeps) => ({ db, config, warn: log.warn.bind(log) });
 
 /** @throws Failure invalid_request unless it is either a day or a month */
-function periodOf({ date, month }: z.output<typeof schema.statementQuery>): string {
+function periodOf({ date, month }: z.output<typeof statementQuery>): string {
   const period = date ?? month;
   if (period === undefined)
     throw invalidRequest([{ path: 'query.date', message: 'is required, or a month' }]);
@@ -46,7 +164,7 @@ async function statementFile({
   query,
   params: { date },
   deps,
-}: Call<unknown, Filter, z.output<typeof schema.statementFilePath>>) {
+}: Call<unknown, Filter, z.output<typeof statementFilePath>>) {
   const means = meansOf(deps);
   const party = await partyOf(deps.db, caller, query.merchantId);
   const of = await statementOf(means, party, date, query.currency);
@@ -74,9 +192,9 @@ export const statementRoutes = [
     summary: 'Retrieve a statement',
     description:
       'What moved on one settlement day (`date`) or in one `month`, in one currency, and what the network owes you for it: for a bank, a merchant, or a provider, whose merchants are taken together unless it names one. A charge settles on the day of its `settledAt` in the network’s time zone. `closingBalance` is the next day’s `openingBalance`. The figures of a month are the sums of its days’, and of the current month end today. For a merchant it is `openingBalance` + `charges` − `refunds` + `refundReturns` − `reversals`; for a bank `openingBalance` − `charges` + `refunds` − `refundReturns` + `reversals` + `credits` − `creditsReversed` + `writeOffs`.',
-    takes: { ...ANYONE, query: schema.statementQuery, only: { 'query.merchantId': BILLERS.roles } },
+    takes: { ...ANYONE, query: statementQuery, only: { 'query.merchantId': BILLERS.roles } },
     answers: {
-      200: { description: 'The statement of 2026-03-02 in NGN is final', data: schema.statement },
+      200: { description: 'The statement of 2026-03-02 in NGN is final', data: statementShown },
     },
     refusals,
     handle: showStatement,
@@ -88,8 +206,8 @@ export const statementRoutes = [
       'Each transaction of the statement of a day or a month, with the columns of the transaction history, as it was when its day ended: `refundedAmount` and `reversedAmount` are what had gone back by then, and a refund that was returned later is `completed`. A write-off has the type `write_off` and no id. The last line has `total` in its first column, the number of lines before it in the second, and the sum of their amounts in the third. A month’s lines are those of its days, in order. Once the day or month is final the bytes are the same whenever they are asked for.',
     takes: {
       ...ANYONE,
-      params: schema.statementFilePath,
-      query: schema.statementFileQuery,
+      params: statementFilePath,
+      query: statementFileQuery,
       only: { 'query.merchantId': BILLERS.roles },
     },
     answers: { 200: { description: 'The file', csv: 'only' } },

@@ -34,6 +34,7 @@ function openMissing(trx: Executor, bankId: string, statementId: string, dueBy: 
       LEFT JOIN unnest(${currencies}::text[], ${days}::date[]) AS r (currency, day) ON r.currency = e.currency
     WHERE (SELECT for_held FROM (${roomToKeep(statementId)}) AS room)
       AND e.bank_id = ${bankId} AND e.matched_by IS NULL AND e.reported_in IS NULL AND e.ended_at IS NULL
+      AND e.written_off_at IS NULL
       AND e.settlement_day <= greatest(r.day, ${ofOthers}::date)
       AND e.settlement_day >= (
         SELECT begins FROM bank_statements WHERE bank_id = ${bankId} AND begins IS NOT NULL
@@ -45,6 +46,7 @@ function openMissing(trx: Executor, bankId: string, statementId: string, dueBy: 
   missing AS (
     UPDATE expected_bookings e SET reported_in = ${statementId} FROM due d
     WHERE e.bank_id = d.bank_id AND e.identified_by = d.identified_by AND e.identifier = d.identifier
+      AND e.direction = d.direction
     RETURNING e.*),
   page AS (
     SELECT count(*)::int AS bookings, jsonb_agg(jsonb_strip_nulls(jsonb_build_object('difference', 'missing_at_bank',

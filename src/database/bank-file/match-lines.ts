@@ -28,7 +28,7 @@ export interface Matching {
  */
 const expectedBy = (bankId: string) => sql`
   SELECT * FROM expected_bookings
-  WHERE bank_id = ${bankId} AND identified_by = 'bankTransactionId' AND identifier = l.id
+  WHERE bank_id = ${bankId} AND identified_by = 'bankTransactionId' AND identifier = l.id AND direction = l.direction
   UNION ALL
   SELECT * FROM expected_bookings WHERE bank_id = ${bankId} AND identified_by = 'reference' AND identifier = l.reference
     AND (direction, amount, currency) = (l.direction, l.amount, l.currency)
@@ -59,7 +59,7 @@ const inDoubtBy = (bankId: string) => sql`
  * matches if it came all the same.
  */
 const verdictsOf = (bankId: string) => sql`
-  SELECT l.*, e.identified_by, e.identifier, e.matched_by, e.amount AS network_amount, e.currency AS network_currency,
+  SELECT l.*, e.identified_by, e.identifier, e.direction AS e_direction, e.matched_by, e.amount AS network_amount, e.currency AS network_currency,
     coalesce(e.billing_request_id, x.billing_request_id) AS charge, coalesce(e.refund_id, x.refund_id) AS refund,
     CASE
       WHEN l.problem IS NOT NULL THEN 'malformed'
@@ -92,7 +92,7 @@ const matchPage = (trx: Executor, bankId: string, statementId: string) =>
     FROM page, jsonb_array_elements(page.lines) WITH ORDINALITY AS e (v, n)),
   found AS MATERIALIZED (${verdictsOf(bankId)}),
   keyed AS (
-    SELECT f.*, is_booking, CASE WHEN is_booking THEN concat_ws(' ', identified_by, identifier)
+    SELECT f.*, is_booking, CASE WHEN is_booking THEN concat_ws(' ', identified_by, e_direction, identifier)
       ELSE concat_ws(' ', direction, amount, currency, id) END AS key
     FROM found f, LATERAL (SELECT verdict = 'matched' AND identifier IS NOT NULL AS is_booking) AS b),
   judged AS MATERIALIZED (
@@ -103,12 +103,16 @@ const matchPage = (trx: Executor, bankId: string, statementId: string) =>
   matched AS (
     UPDATE expected_bookings e SET
       matched_by = CASE WHEN j.is_matched THEN ${statementId} ELSE e.matched_by END,
+      first_matched_by = CASE WHEN j.is_matched THEN coalesce(e.first_matched_by, ${statementId})
+        ELSE e.first_matched_by END,
+      booked_on = CASE WHEN j.is_matched THEN coalesce(e.booked_on, j.day) ELSE e.booked_on END,
       reported_in = CASE WHEN j.is_matched THEN e.reported_in ELSE ${statementId} END
-    FROM (SELECT identified_by, identifier, bool_or(is_booking) AS is_matched FROM judged
+    FROM (SELECT identified_by, identifier, e_direction, bool_or(is_booking) AS is_matched, min(day) AS day FROM judged
       WHERE identifier IS NOT NULL AND NOT is_repeat
         AND (verdict = 'matched' OR (verdict = 'amount_differs' AND (SELECT for_held FROM room)))
-      GROUP BY identified_by, identifier) AS j
-    WHERE e.bank_id = ${bankId} AND e.identified_by = j.identified_by AND e.identifier = j.identifier),
+      GROUP BY identified_by, identifier, e_direction) AS j
+    WHERE e.bank_id = ${bankId} AND e.identified_by = j.identified_by AND e.identifier = j.identifier
+      AND e.direction = j.e_direction),
   reported AS (
     INSERT INTO bank_statement_reported (statement_id, line_hash)
     SELECT DISTINCT ${statementId}, hash FROM judged WHERE NOT is_booking AND NOT is_repeat AND verdict <> 'malformed'
@@ -160,12 +164,14 @@ const knownByNow = (trx: Executor, bankId: string, statementId: string) =>
   trx.rows<{ id: string }>`
   WITH line AS MATERIALIZED (
     SELECT id AS exception_id, booked_amount::bigint AS amount, booked_currency::text AS currency, direction,
-      bank_transaction_id AS id, reference, NULL AS problem
+      bank_transaction_id AS id, reference, NULL AS problem, booked_on AS day
     FROM reconciliation_exceptions WHERE bank_id = ${bankId} AND kind = 'unknown_here' AND state <> 'resolved'),
   found AS MATERIALIZED (${verdictsOf(bankId)}),
   matched AS (
-    UPDATE expected_bookings e SET matched_by = ${statementId} FROM found f
-    WHERE f.verdict = 'matched' AND e.bank_id = ${bankId} AND e.identified_by = f.identified_by AND e.identifier = f.identifier
+    UPDATE expected_bookings e SET matched_by = ${statementId}, first_matched_by = ${statementId}, booked_on = f.day
+    FROM found f
+    WHERE f.verdict = 'matched' AND e.bank_id = ${bankId} AND e.identified_by = f.identified_by
+      AND e.identifier = f.identifier AND e.direction = f.e_direction
       AND e.matched_by IS NULL)
   SELECT exception_id AS id FROM found WHERE verdict = 'matched'`;
 

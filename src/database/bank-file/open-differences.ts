@@ -155,6 +155,7 @@ function exceptionOf(bankId: string, one: Opening): NewException {
       bookedAmount: minorUnits(one.amount),
       bookedCurrency: one.currency ?? null,
       reference: isNamed ? (one.reference ?? null) : null,
+      bookedOn: isUnknown ? (one.bookingDate ?? null) : null,
     },
   };
 }
@@ -203,7 +204,8 @@ function findThere(
          AND x.refund_id IS NOT DISTINCT FROM d.refund_id AND x.state <> 'resolved'),
       (SELECT x.id FROM reconciliation_exceptions x
        WHERE x.bank_id = ${bankId} AND x.bank_transaction_id = d.bank_transaction_id AND x.kind = d.kind
-         AND x.kind IN ('unknown_here', 'missing_at_bank', 'amount_differs') AND x.direction = d.direction
+         AND NOT x.withdrawn AND (x.kind IN ('missing_at_bank', 'amount_differs')
+           OR (x.kind = 'unknown_here' AND x.billing_request_id IS NULL)) AND x.direction = d.direction
          AND x.booked_amount IS NOT DISTINCT FROM d.booked_amount AND x.booked_currency IS NOT DISTINCT FROM d.booked_currency
          AND x.billing_request_id IS NOT DISTINCT FROM d.billing_request_id AND x.refund_id IS NOT DISTINCT FROM d.refund_id))
       AS id) AS x

@@ -13,7 +13,7 @@ import { sweep } from '../query/sweep';
 /** Lines that one transaction matches: some tens of milliseconds. */
 export const PAGE_LINES = 1_000;
 
-export type BankFileStatus = 'processing' | 'completed' | 'failed';
+export type BankFileStatus = 'processing' | 'completed' | 'failed' | 'withdrawn';
 
 export interface BankFile {
   statementId: string;
@@ -27,6 +27,8 @@ export interface BankFile {
     missingAtBank: number;
     amountDiffers: number;
     malformed: number;
+    /** Lines of charges and refunds that had not ended. */
+    pending: number;
     /** Differences of the lines that are counted alone. */
     notKept: number;
   };
@@ -40,8 +42,8 @@ export interface BankFile {
 export const BANK_FILE_COLUMNS = `id AS statement_id, bank_id, status,
   jsonb_build_object('lines', lines, 'matched', matched, 'duplicates', duplicates, 'unknownHere', unknown_here,
     'missingAtBank', missing_at_bank, 'amountDiffers', amount_differs, 'malformed', malformed,
-    'notKept', not_kept) AS summary,
-  matched + duplicates + unknown_here + amount_differs + malformed AS done, exceptions,
+    'pending', pending, 'notKept', not_kept) AS summary,
+  matched + duplicates + unknown_here + amount_differs + malformed + pending AS done, exceptions,
   recorded_at AS created_at, ended_at`;
 
 /** A file once it has arrived. All days are as `2026-11-21`. */
@@ -64,12 +66,13 @@ const waiting = (one: ReadLine) =>
     ? [one.line, null, null, null, null, null, null, one.problem]
     : [
         one.line,
-        one.bookingDate,
+        one.bookedOn,
         one.amount.toString(),
         one.currency,
         one.direction,
         one.bankTransactionId,
         one.reference,
+        ...(one.isReversal ? [null, true] : []),
       ];
 
 /** @param position number of lines before the page */
@@ -107,12 +110,12 @@ export async function acceptBankFile(
     INSERT INTO bank_statements (id, bank_id, sha256, lines, begins, reaches, covered_from, covered_through)
     VALUES (${statementId}, ${bankId}, ${sha256}, ${lines}, ${begins}, ${JSON.stringify(reaches)}, ${from},
       ${through})
-    ON CONFLICT (bank_id, sha256, covered_from, covered_through) DO NOTHING
+    ON CONFLICT (bank_id, sha256, covered_from, covered_through) WHERE status <> 'withdrawn' DO NOTHING
     RETURNING ${raw(BANK_FILE_COLUMNS)}`;
   if (!made) {
     // A second statement, so that it sees a file that the first may have waited for.
     const known = await trx.oneRow<BankFile>`
-      SELECT ${raw(BANK_FILE_COLUMNS)} FROM bank_statements WHERE bank_id = ${bankId} AND sha256 = ${sha256}
+      SELECT ${raw(BANK_FILE_COLUMNS)} FROM bank_statements WHERE bank_id = ${bankId} AND sha256 = ${sha256} AND status <> 'withdrawn'
       AND (covered_from, covered_through) IS NOT DISTINCT FROM (${from}::date, ${through}::date)`;
     return { ...known, isNew: false };
   }

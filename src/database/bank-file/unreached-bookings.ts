@@ -52,7 +52,8 @@ export const beginsOf = (bankId: Fragment) => sql`coalesce((
   ORDER BY recorded_at, id LIMIT 1), '-infinity')`;
 
 /** As the index has them. */
-export const IN_NO_FILE = sql`e.matched_by IS NULL AND e.reported_in IS NULL AND e.ended_at IS NULL`;
+export const IN_NO_FILE = sql`e.matched_by IS NULL AND e.reported_in IS NULL AND e.ended_at IS NULL
+  AND e.written_off_at IS NULL`;
 
 /** @param until the last settlement day that counts, by bank */
 function unreached(db: Executor, until: ReadonlyMap<string, string>, atMost: number): Promise<Unreached[]> {

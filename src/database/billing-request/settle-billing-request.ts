@@ -24,7 +24,7 @@ import { closeExpiredRequests } from './close-expired-requests';
  */
 
 /** The bank's response: the true status, and whether its answer caused it. */
-export type AnswerResult = {
+type AnswerResult = {
   billingRequestId: string;
   /** The answer named a transaction that belongs to something else. */
   duplicate: boolean;

@@ -10,7 +10,7 @@ import { closeExpiredIntent } from './close-expired-intent';
 import { endIntents, ENDED_COLUMNS, type CustomerDecision, type EndedIntent } from './end-intents';
 
 /** The customer's answer, as the bank relays it. Limits are in major units. */
-export interface IntentAnswer {
+interface IntentAnswer {
   customerId: string;
   merchantId: string;
   lookupId: string;
@@ -19,7 +19,7 @@ export interface IntentAnswer {
   blockMerchant: boolean;
 }
 
-export interface IntentAnswerResult {
+interface IntentAnswerResult {
   intentId: string;
   status: 'approved' | 'declined' | 'superseded';
   customerDecision: CustomerDecision | null;

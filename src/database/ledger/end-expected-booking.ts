@@ -19,6 +19,8 @@ export interface BookingInDoubt {
   bookedCurrency: string | null;
   /** The reference of an unknown line that looks like a reference of ours. */
   reference: string | null;
+  /** The day of an unknown line, as the bank wrote it. */
+  bookedOn?: string | null;
 }
 
 /**
@@ -38,9 +40,13 @@ export async function endExpected(trx: Executor, exceptionId: string): Promise<B
       AND e.identifier = CASE WHEN x.kind IN ('missing_at_bank', 'amount_differs')
         AND x.bank_transaction_id IS NOT NULL
         THEN x.bank_transaction_id ELSE coalesce(r.bank_transaction_id, b.bank_transaction_id) END
-      AND e.refund_id IS NOT DISTINCT FROM r.id RETURNING e.*)
+      AND e.refund_id IS NOT DISTINCT FROM r.id
+      -- A reversal may have the id of its debit.
+      AND e.direction = CASE WHEN x.kind = 'missing_at_bank' THEN x.direction
+        WHEN e.identifier <> coalesce(r.bank_transaction_id, b.bank_transaction_id) THEN e.direction
+        WHEN r.id IS NULL THEN 'debit' ELSE 'credit' END RETURNING e.*)
     SELECT bank_id, identifier AS bank_transaction_id, direction, amount, currency, amount AS booked_amount,
-      currency AS booked_currency, NULL AS reference
+      currency AS booked_currency, NULL AS reference, booked_on
     FROM ended WHERE matched_by IS NOT NULL`;
 }
 

@@ -10,12 +10,16 @@ export type ReadLine =
       bankTransactionId: string;
       /** `2026-11-21`, in the network's zone. */
       bookingDate: string;
+      /** The day as the bank wrote it, in whatever zone. */
+      bookedOn: string;
       /** Minor units. */
       amount: bigint;
       currency: string;
       direction: Direction;
       /** The reference of the charge or the refund, if the bank wrote it down. */
       reference: string | null;
+      /** The bank says that it takes a booking back. */
+      isReversal: boolean;
     }
   | { line: number; problem: string };
 

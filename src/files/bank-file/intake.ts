@@ -95,6 +95,10 @@ export async function stageBankFile(
   const firstYear = Number(today.slice(0, 4)) - BOOKABLE_YEARS;
   const days = { timeZone: limit.timeZone, first: `${firstYear}${today.slice(4)}` };
   let firstDay: string | undefined;
+  let periodBegin: string | undefined;
+  const begin = (day: string) => {
+    if (periodBegin === undefined || day < periodBegin) periodBegin = day;
+  };
   let lines = 0;
   let page: ReadLine[] = [];
   async function stage(): Promise<void> {
@@ -102,7 +106,7 @@ export async function stageBankFile(
     page = [];
   }
   try {
-    for await (const line of FORMATS[type](hashed(bytes, hash), days, reach)) {
+    for await (const line of FORMATS[type](hashed(bytes, hash), days, reach, begin)) {
       if (++lines > limit.linesPerDay) throw await tooManyLines(db, limit);
       if (!('problem' in line)) {
         reach(line.currency, line.bookingDate);
@@ -117,7 +121,7 @@ export async function stageBankFile(
     await discardPages(db, statementId).catch(() => undefined);
     throw error;
   }
-  const begins = from ?? firstDay;
+  const begins = from ?? firstDay ?? periodBegin ?? through;
   return {
     statementId,
     sha256: hash.digest(),

@@ -6,7 +6,7 @@ import { accept, refuse, type Parsed } from '../../domain/parsed';
 import { NAME_MAX, ownText, parseText } from '../../domain/plain-text';
 
 export const REQUIRED = ['bankTransactionId', 'bookingDate', 'amount', 'currency', 'direction'] as const;
-type Field = (typeof REQUIRED)[number] | 'reference';
+type Field = (typeof REQUIRED)[number] | 'reference' | 'isReversal';
 
 /** A line as it is written, in either format; an absent field is empty or left out. */
 export type WrittenLine = Partial<Record<Field, string | undefined>>;
@@ -60,7 +60,20 @@ export function createLineReader({ timeZone, first }: BookableDays): LineReader 
     ) {
       return { line, problem: problems.join('; ') };
     }
-    return { line, bankTransactionId, bookingDate, amount, currency, direction, reference };
+    // A day and a time both begin with the day.
+    const bookedOn = written.bookingDate?.trim().slice(0, 'YYYY-MM-DD'.length) ?? bookingDate;
+    const isReversal = written.isReversal === 'true';
+    return {
+      line,
+      bankTransactionId,
+      bookingDate,
+      bookedOn,
+      amount,
+      currency,
+      direction,
+      reference,
+      isReversal,
+    };
   };
 }
 

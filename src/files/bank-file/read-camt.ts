@@ -48,6 +48,7 @@ const FIELDS: Record<string, keyof Said> = {
   '/AcctSvcrRef': 'bankTransactionId',
   '/Amt': 'amount',
   '/CdtDbtInd': 'direction',
+  '/RvslInd': 'isReversal',
   // The code itself until version .07, one of several elements since.
   '/Sts': 'status',
   '/Sts/Cd': 'status',
@@ -63,13 +64,14 @@ const FIELD_AT = new Map([
   // A transaction without an amount has it here.
   [`${DETAILS}/AmtDtls/TxAmt/Amt`, 'amount'] as const,
 ]);
+const PERIOD_BEGIN = `${STATEMENT}/FrToDt/FrDtTm`;
 const PERIOD_END = `${STATEMENT}/FrToDt/ToDtTm`;
 /** A statement has its balances in its own currency, also where it has no entry. */
 const BALANCE = `${STATEMENT}/Bal/Amt`;
 
 /** Every element that is read, and all elements around it. */
 const PATHS = new Set(
-  [...FIELD_AT.keys(), PERIOD_END, BALANCE].flatMap((path) => {
+  [...FIELD_AT.keys(), PERIOD_BEGIN, PERIOD_END, BALANCE].flatMap((path) => {
     const names = path.split('/');
     return names.slice(1).map((_, at) => names.slice(0, at + 2).join('/'));
   }),
@@ -80,6 +82,8 @@ const BOOKED = 'BOOK';
 const MEANINGS = new Map([
   ['DBIT', 'debit'],
   ['CRDT', 'credit'],
+  // Of a boolean in XML.
+  ['1', 'true'],
   ['NOTPROVIDED', ''],
 ]);
 
@@ -87,14 +91,16 @@ const MEANINGS = new Map([
  * The lines of a statement, as they arrive.
  *
  * @param reach told the currency of each statement of the file, and the day that its period ends on
+ * @param begin told the day that the period of a statement begins on
  * @throws Failure invalid_request where it is no such message, or not well-formed
  */
 export async function* readCamt(
   chunks: AsyncIterable<Buffer>,
   days: BookableDays,
   reach: (currency: string, day: string) => void,
+  begin: (day: string) => void,
 ): AsyncGenerator<ReadLine, void, void> {
-  const message = new CamtMessage(days.timeZone, createLineReader(days), reach);
+  const message = new CamtMessage(days.timeZone, createLineReader(days), { reach, begin });
   for await (const text of textsOf(chunks)) yield* message.read(text);
   yield* message.end();
 }
@@ -125,7 +131,7 @@ class CamtMessage {
   constructor(
     private readonly timeZone: string,
     private readonly readLine: LineReader,
-    private readonly reach: (currency: string, day: string) => void,
+    private readonly period: { reach: (currency: string, day: string) => void; begin: (day: string) => void },
   ) {
     const { parser } = this;
     parser.on('doctype', () => fail('must have no document type'));
@@ -217,10 +223,13 @@ class CamtMessage {
     if (path === PERIOD_END) {
       const day = bookingDay(text, this.timeZone);
       if (day.ok) this.lastDay = day.value;
+    } else if (path === PERIOD_BEGIN) {
+      const day = bookingDay(text, this.timeZone);
+      if (day.ok) this.period.begin(day.value);
     } else if (path === DETAILS) this.endDetail();
     else if (path === ENTRY) this.endEntry();
     else if (path === STATEMENT && this.lastDay !== undefined) {
-      for (const currency of this.currencies) this.reach(currency, this.lastDay);
+      for (const currency of this.currencies) this.period.reach(currency, this.lastDay);
     }
   }
 

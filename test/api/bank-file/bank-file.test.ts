@@ -109,6 +109,7 @@ const NOTHING = {
   missingAtBank: 0,
   amountDiffers: 0,
   malformed: 0,
+  pending: 0,
   notKept: 0,
 };
 
@@ -166,6 +167,7 @@ test('each difference becomes an exception, and its file says line by line what 
     missingAtBank: 0,
     amountDiffers: 1,
     malformed: 1,
+    pending: 0,
     notKept: 0,
   });
   const opened = await exceptions();

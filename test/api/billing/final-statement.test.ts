@@ -75,10 +75,12 @@ async function sendFile(lines: { id: string; amount: bigint }[], day: string): P
     line: n + 2,
     bankTransactionId: id,
     bookingDate: day,
+    bookedOn: day,
     amount,
     currency: 'NGN',
     direction: 'debit' as const,
     reference: null,
+    isReversal: false,
   }));
   await stagePage(served.db, statementId, 0, read);
   await served.db.transaction((trx) =>

@@ -265,7 +265,7 @@ class Lines {
     return {
       text,
       through,
-      summary: { lines: lines.length, ...this.counts, malformed: 0, notKept: 0 },
+      summary: { lines: lines.length, ...this.counts, malformed: 0, pending: 0, notKept: 0 },
       differences,
     };
   }
