@@ -8,7 +8,7 @@ export interface Sums {
   credits: bigint;
 }
 
-export interface AccountSums extends Sums {
+interface AccountSums extends Sums {
   partyId: string;
   account: string;
 }
