@@ -1,4 +1,3 @@
-import { DIFFERENCE_COLUMNS, readDifferences } from '../../database/bank-file/open-differences';
 import { BANK_FILE_SORTS, listBankFiles, readReached } from '../../database/bank-file/list-bank-files';
 import {
   acceptBankFile,
@@ -8,10 +7,9 @@ import {
   type BankFile,
 } from '../../database/bank-file/receive-bank-file';
 import { counted } from '../../domain/words/counted';
-import { formatAmount } from '../../domain/money';
 import { BANK } from '../http/callers';
-import type { ApiDeps } from '../http/deps';
 import { Slots } from '../http/slots';
+import { differencesFile as contentOf } from '../../files/bank-file/differences-file';
 import {
   linesLimit,
   stageBankFile,
@@ -208,23 +206,8 @@ async function showStatement({ caller, deps, params }: PathCall<typeof statement
 
 async function differencesFile({ caller, deps, params }: PathCall<typeof statementPath>) {
   const statement = await readBankFile(deps.db, params.statementId, caller.entityId);
-  return { fileName: 'differences.csv', columns: DIFFERENCE_COLUMNS, pages: shownPages(deps, statement) };
+  return { fileName: 'differences.csv', ...contentOf(deps.db, statement) };
 }
-
-async function* shownPages({ db }: ApiDeps, statement: BankFile): AsyncGenerator<object[], void, void> {
-  for await (const page of readDifferences(db, statement.statementId)) {
-    yield page.map((one) => ({
-      ...one,
-      amount: shownAmount(one.amount, one.currency),
-      networkAmount: shownAmount(one.networkAmount, one.networkCurrency),
-    }));
-  }
-  const { notKept } = statement.summary;
-  if (notKept > 0) yield [{ problem: `counted and not kept: ${counted(notKept, 'differences')}` }];
-}
-
-const shownAmount = (minor: string | undefined, currency: string | undefined) =>
-  minor === undefined || currency === undefined ? null : formatAmount(BigInt(minor), currency);
 
 const route = section('Reconciliation');
 const STATEMENT = '/v1/bank/statements/:statementId';

@@ -1,25 +1,13 @@
 import { z } from 'zod';
 import type { Executor } from '../../database/pool/connection';
 import { isMerchantOf } from '../../database/entity/create-entity';
-import {
-  readFinality,
-  readInOneSnapshot,
-  hasSettledIn,
-  keepDigest,
-  readDigest,
-  readTotals,
-  settlementDays,
-  type Finality,
-  type StatementOf,
-  type StatementTotals,
-} from '../../database/ledger/read-statement';
+import { readFinality } from '../../database/ledger/read-statement';
 import type { Party } from '../../database/query/party';
 import { Failure } from '../../domain/failures';
-import { shownSums } from '../../domain/money';
-import { HASHED_MAX, MOVEMENTS, type Movements } from '../../domain/books/statement';
 import { ANYONE, BILLERS } from '../http/callers';
 import type { ApiDeps } from '../http/deps';
-import { digestOf, statementFile as contentOf } from '../../files/statement-file';
+import { keepFileDigest, readPartyStatement, statementOf } from '../../files/party-statement';
+import { statementFile as contentOf } from '../../files/statement-file';
 import type { Download } from '../http/download';
 import type { Call, QueryCall } from '../http/call';
 import { section } from '../http/route';
@@ -152,32 +140,14 @@ export const positionsShown = z.strictObject({
 type Filter = z.output<typeof statementFileQuery>;
 
 export async function showStatement({ caller, query, deps }: QueryCall<typeof statementQuery>) {
-  const { month } = query;
   const asked = periodOf(query);
-  const of = await statementOf(deps, caller, asked, query);
-  const timeZone = deps.config.NETWORK_TIMEZONE;
-  const { totals, final, finalDays, edition, kept, made } = await readInOneSnapshot(
-    deps.db,
-    of.days,
-    of.party,
-    // Each day of a month that goes on has another file, and none is kept.
-    (trx, seen) => readStatement(trx, of, seen, month === undefined || seen.final),
-  );
-  if (final && made !== null) await keep(deps, of, edition, made);
-  return {
-    message: `The statement of ${asked} in ${of.currency} is ${final ? 'final' : 'not final yet'}`,
-    data: {
-      date: of.days.last,
-      ...(month !== undefined && { month }),
-      currency: of.currency,
-      timezone: timeZone,
-      final,
-      ...shownStatement(of.currency, totals),
-      sha256: kept ?? made,
-      ...(month !== undefined && { days: shownDays(of.currency, totals, finalDays) }),
-    },
-  };
+  const party = await partyOf(deps.db, caller, query.merchantId);
+  const data = await readPartyStatement(meansOf(deps), party, asked, query.currency);
+  const said = data.final ? 'final' : 'not final yet';
+  return { message: `The statement of ${asked} in ${data.currency} is ${said}`, data };
 }
+
+const meansOf = ({ db, config, log }: ApiDeps) => ({ db, config, warn: log.warn.bind(log) });
 
 /** @throws Failure invalid_request unless it is either a day or a month */
 function periodOf({ date, month }: z.output<typeof statementQuery>): string {
@@ -189,51 +159,21 @@ function periodOf({ date, month }: z.output<typeof statementQuery>): string {
   return period;
 }
 
-/** A long statement's digest is made with its file, or when its month is closed. */
-async function readStatement(trx: Executor, of: StatementOf, finality: Finality, isHashed: boolean) {
-  const totals = await readTotals(trx, of);
-  const kept = finality.final ? await readDigest(trx, of, finality.edition) : undefined;
-  const moved = MOVEMENTS.reduce((sum, name) => sum + totals[name].count, 0);
-  const isMade = isHashed && kept === undefined && moved <= HASHED_MAX;
-  const made = isMade ? await digestOf(trx, of) : null;
-  return { totals, ...finality, kept, made };
-}
-
 async function statementFile({
   caller,
   query,
   params: { date },
   deps,
 }: Call<unknown, Filter, z.output<typeof statementFilePath>>) {
-  const of = await statementOf(deps, caller, date, query);
+  const means = meansOf(deps);
+  const party = await partyOf(deps.db, caller, query.merchantId);
+  const of = await statementOf(means, party, date, query.currency);
   const { final, edition } = await readFinality(deps.db, of.days, of.party);
   return {
     ...contentOf(deps.db, of),
     fileName: `statement-${date}-${of.currency}.csv`,
-    ...(final && { sent: (sha256: string) => keep(deps, of, edition, sha256) }),
+    ...(final && { sent: (sha256: string) => keepFileDigest(means, of, edition, sha256) }),
   } satisfies Download;
-}
-
-/**
- * @param period a day or a month
- * @throws Failure not_found for a merchant that is not the caller's; invalid_request from a bank
- *   that names one, for a month that has not begun, and for a currency that is not accepted and
- *   that nothing has settled in
- */
-async function statementOf(
-  { db, config: { ACCEPTED_CURRENCIES: accepted } }: ApiDeps,
-  caller: Party,
-  period: string,
-  { currency: code, merchantId }: Filter,
-): Promise<StatementOf> {
-  const party = await partyOf(db, caller, merchantId);
-  const [first = ''] = accepted;
-  const currency = code ?? first;
-  if (!accepted.includes(currency) && !(await hasSettledIn(db, party, currency))) {
-    const message = `must be ${accepted.length > 1 ? 'one of ' : ''}${accepted.join(', ')}`;
-    throw invalidRequest([{ path: 'query.currency', message }]);
-  }
-  return { days: await settlementDays(db, party, period), currency, party };
 }
 
 async function partyOf(db: Executor, { entityId, role }: Party, merchantId?: string): Promise<Party> {
@@ -242,48 +182,6 @@ async function partyOf(db: Executor, { entityId, role }: Party, merchantId?: str
   if (!isOwn) throw new Failure('not_found', 'There is no such merchant.');
   return { entityId: merchantId, role: 'merchant' };
 }
-
-/** Without it the file is read once more when it is asked for next. */
-async function keep({ db, log }: ApiDeps, of: StatementOf, edition: number, sha256: string): Promise<void> {
-  await keepDigest(db, of, edition, sha256).catch((err: unknown) =>
-    log.warn({ err }, 'the digest of a statement was not kept'),
-  );
-}
-
-/** In major units; a sum that had to be rounded is beside them in full. */
-function shownStatement(currency: string, totals: StatementTotals) {
-  const { openingBalance, closingBalance, exceptionsOpen } = totals;
-  const amountOf = (name: keyof Movements) => [name, totals[name].amount] as const;
-  const { exact, ...sums } = shownSums(
-    {
-      openingBalance,
-      closingBalance,
-      ...(Object.fromEntries(MOVEMENTS.map(amountOf)) as Record<keyof Movements, bigint>),
-    },
-    currency,
-  );
-  const movement = (name: keyof Movements) => ({ count: totals[name].count, amount: sums[name] });
-  return {
-    openingBalance: sums.openingBalance,
-    closingBalance: sums.closingBalance,
-    charges: movement('charges'),
-    refunds: movement('refunds'),
-    refundReturns: movement('refundReturns'),
-    reversals: movement('reversals'),
-    credits: movement('credits'),
-    ...(totals.creditsReversed.count > 0 && { creditsReversed: movement('creditsReversed') }),
-    ...(totals.writeOffs.count > 0 && { writeOffs: movement('writeOffs') }),
-    exceptionsOpen,
-    ...(exact && { exact }),
-  };
-}
-
-const shownDays = (currency: string, { balances }: StatementTotals, finalDays: number) =>
-  balances.map(({ date, closingBalance }, n) => ({
-    date,
-    ...shownSums({ closingBalance }, currency),
-    final: n < finalDays,
-  }));
 
 const route = section('Statements');
 const refusals = { not_found: 'You have no merchant with this id' };
