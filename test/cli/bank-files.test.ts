@@ -12,8 +12,7 @@ const cli = createCli(test, keys);
 const today = () => calendarDay(new Date(), 'Africa/Lagos');
 
 interface Output {
-  banks: { bankId: string; reached: Record<string, string>; withoutLine: object[] }[];
-  files: { statementId: string }[];
+  banks: { bankId: string }[];
 }
 
 it('lists files, the days that they reach, and by age the bookings that are in none, missing ones too', async () => {
@@ -41,7 +40,8 @@ it('lists files, the days that they reach, and by age the bookings that are in n
   });
   const second = await sendBankFile(test.db, bankId, [`any,${old},5,KES,debit`]);
 
-  const { banks, files } = await cli.json<Output>('bank-files', 'list', '--bank', bankId);
+  const { banks } = await cli.json<Output>('bank-files', 'list', '--bank', bankId);
+  expect(banks).toMatchObject([{ files: [{}, { summary: { lines: 1, matched: 1, missingAtBank: 1 } }] }]);
   expect(banks).toEqual([
     {
       bankId,
@@ -51,11 +51,11 @@ it('lists files, the days that they reach, and by age the bookings that are in n
         { currency: 'NGN', olderThanDays: 0, bookings: 1, amount: 1, since: addDays(today(), -1) },
         { currency: 'NGN', olderThanDays: 30, bookings: 1, amount: 1, since: old },
       ],
+      files: [
+        expect.objectContaining({ statementId: second, status: 'completed', from: old, through: old }),
+        expect.objectContaining({ statementId: first, from, through }),
+      ],
     },
-  ]);
-  expect(files).toMatchObject([
-    { statementId: second, bankId, status: 'completed', from: old, through: old },
-    { statementId: first, from, through, summary: { lines: 1, matched: 1, missingAtBank: 1 } },
   ]);
   const all = await cli.json<Output>('bank-files', 'list');
   expect(all.banks.map((one) => one.bankId)).toEqual(expect.arrayContaining([bankId, other.bankId]));
@@ -63,7 +63,9 @@ it('lists files, the days that they reach, and by age the bookings that are in n
   expect(out).toMatch(
     new RegExp(`Bank \\(${bankId}\\): its files reach KES ${through}, NGN ${through}\\.\n`),
   );
-  expect(out).toMatch(new RegExp(`│ 31 to 90 days +│ 1 +│ NGN 1\\.00 +│ ${old} │`));
+  expect(out).toContain(
+    `In no file: 1 booking, NGN 1.00, settled more than 30 days ago, the oldest on ${old}.\n`,
+  );
   expect(out).toContain(`Bank (${other.bankId}): it has sent no file, and no booking lacks its line.\n`);
   expect(await cli.run('bank-files', 'list', '--bank', 'bnk_1')).toMatchObject({ code: 1 });
 });
@@ -80,10 +82,5 @@ it('prints the differences of a file, as its bank reads them by API', async () =
   await api.close();
   expect(csv).toContain('unknown_here');
   expect(await cli.run('bank-files', 'differences', statementId)).toEqual({ code: 0, out: csv, err: '' });
-  const { differences } = await cli.json<{ differences: object[] }>('bank-files', 'differences', statementId);
-  expect(differences).toMatchObject([
-    { difference: 'unknown_here', bankTransactionId: '=unknown', amount: 7.5 },
-    { difference: 'malformed', line: 3 },
-  ]);
   expect(await cli.run('bank-files', 'differences', 'stm_1')).toMatchObject({ code: 1, out: '' });
 });
