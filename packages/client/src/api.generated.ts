@@ -1193,9 +1193,10 @@ export type BankStatement = {
   statementId: string;
   /**
    * `processing` while it is matched; `failed` where lines of it were lost, by a restored
-   * back-up for one: send it again with any change, as an empty line at its end
+   * back-up for one: send it again with any change, as an empty line at its end;
+   * `withdrawn` by the operator: it counts no more
    */
-  status: 'processing' | 'completed' | 'failed';
+  status: 'processing' | 'completed' | 'failed' | 'withdrawn';
   summary: BankStatementSummary;
   /** Path of the CSV file, below the address of this API */
   differencesUrl: string;
@@ -1222,6 +1223,8 @@ export type BankStatementSummary = {
   amountDiffers: number;
   /** Cannot be read */
   malformed: number;
+  /** Have the reference of a charge or refund that had not ended */
+  pending: number;
   /** Lines above that differ, and are not in the file of differences */
   notKept: number;
 };
@@ -4311,9 +4314,10 @@ export type SendBankStatementResultData = {
   statementId: string;
   /**
    * `processing` while it is matched; `failed` where lines of it were lost, by a restored
-   * back-up for one: send it again with any change, as an empty line at its end
+   * back-up for one: send it again with any change, as an empty line at its end;
+   * `withdrawn` by the operator: it counts no more
    */
-  status: 'processing' | 'completed' | 'failed';
+  status: 'processing' | 'completed' | 'failed' | 'withdrawn';
 };
 
 export type SendBankStatementResult = {
@@ -5090,8 +5094,8 @@ export interface Operations {
   sendBankStatement: {
     query?: {
       /**
-       * In your first file, the day from which what settled is expected in your files;
-       * without it that is the day of the earliest line
+       * The day from which what settled is expected in your files. Without it that is the
+       * earliest day of your first file; a later file may move it back
        */
       from?: string | undefined;
       /**

@@ -47,8 +47,8 @@ const foundMissing = (trx: Transaction, bankId: string) =>
   trx.rows<{ exceptionId: string }>`
     SELECT x.id AS exception_id FROM reconciliation_exceptions x JOIN expected_bookings e ON e.bank_id = ${bankId}
       AND e.identified_by = CASE WHEN x.bank_transaction_id IS NULL THEN 'reference' ELSE 'bankTransactionId' END
-      AND e.identifier = coalesce(x.bank_transaction_id, x.reference) AND e.direction = x.direction
-      AND e.matched_by IS NOT NULL
+      AND e.identifier = coalesce(x.bank_transaction_id, x.reference)
+      AND e.direction = x.direction AND e.matched_by IS NOT NULL
     WHERE ${bankId} IN (x.bank_id, x.payee_bank_id) AND x.kind = 'missing_at_bank' AND ${raw(IS_ALL_SAID)}`;
 
 /**

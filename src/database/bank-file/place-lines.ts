@@ -89,10 +89,14 @@ const onOtherSide = (bankId: string) => sql`
   FROM (
     SELECT billing_request_id AS charge, refund_id AS refund, amount::bigint, currency::text, direction, counterpart_id,
       counterpart_booked_on
-    FROM extra_bookings WHERE bank_id = ${bankId} AND is_extra AND (bank_transaction_id = f.id OR reference = f.reference)
+    FROM extra_bookings WHERE bank_id = ${bankId} AND is_extra AND bank_transaction_id = f.id
+    UNION ALL
+    SELECT billing_request_id, refund_id, amount::bigint, currency::text, direction, counterpart_id, counterpart_booked_on
+    FROM extra_bookings WHERE bank_id = ${bankId} AND is_extra AND reference = f.reference
     UNION ALL
     SELECT o.charge, o.refund, l.amount, l.currency, l.direction, NULL, NULL FROM own o JOIN found l ON l.position = o.at
-    WHERE o.is_extra AND (l.id = f.id OR (l.reference = f.reference AND l.reference = o.own_reference))) AS x
+    -- A line by its reference may have to leave its booking to the line of its id.
+    WHERE (o.is_extra OR o.identifier IS NOT NULL) AND (l.id = f.id OR (l.reference = f.reference AND l.reference = o.own_reference))) AS x
   WHERE x.direction <> f.direction AND (x.amount, x.currency) = (f.amount, f.currency)
     AND (x.counterpart_id IS NULL OR (x.counterpart_id, x.counterpart_booked_on) = (f.id, f.day))
   UNION ALL
@@ -147,7 +151,7 @@ export const placeLines = (bankId: string, statementId: string | null) => sql`
     FROM found f CROSS JOIN LATERAL (
       SELECT * FROM (${onOtherSide(bankId)}) AS p ORDER BY rank LIMIT 1) AS p
     WHERE f.verdict IS NULL AND NOT EXISTS (SELECT FROM own o WHERE o.at = f.position)),
-  placed AS MATERIALIZED (
+  placed AS (
     SELECT f.position, f.line, f.day, f.amount, f.currency, f.direction, f.id, f.reference, f.is_reversal, f.problem,
       f.verdict, f.charge, f.refund, NULL::boolean AS is_extra, f.identified_by, f.identifier, f.e_direction, f.matched_by,
       f.network_amount, f.network_currency, false AS is_leg,
