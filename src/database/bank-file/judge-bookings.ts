@@ -3,7 +3,7 @@ import type { Executor } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { endExceptions } from '../reconciliation-exception/end-exceptions';
 import { openExceptions, type NewException } from '../reconciliation-exception/open-exceptions';
-import { keepExtra, placeLines } from './place-lines';
+import { isUnsettled, keepExtra, placeLines } from './place-lines';
 
 /**
  * Judges what banks have booked of a charge and its refunds beside their expected bookings, from
@@ -311,7 +311,7 @@ async function openStanding(trx: Executor, billingRequestIds: string[], file?: F
       WHERE e.resolution = 'written_off' AND ${raw(isRow('x', 'e'))})
     SELECT DISTINCT ON (e.billing_request_id, e.refund_id) ${raw(LINE)}
     FROM standing e JOIN billing_requests b ON b.id = e.billing_request_id LEFT JOIN refunds r ON r.id = e.refund_id
-    WHERE coalesce(r.status, b.status) <> 'pending' AND e.resolution IS DISTINCT FROM 'written_off'
+    WHERE NOT ${isUnsettled(sql`e.direction`, sql`e.bank_id`)} AND e.resolution IS DISTINCT FROM 'written_off'
       AND (coalesce(e.resolution, 'no_money_moved') = 'no_money_moved' OR greatest(e.booked_on, e.ended_on) <= (
         SELECT max(due.day) FROM unnest(${currencies}::text[], ${days}::date[]) AS due (currency, day)
         WHERE due.currency IN (e.currency, '*')))

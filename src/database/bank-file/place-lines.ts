@@ -7,6 +7,8 @@ import { raw, sql } from '../pool/statement';
  * Nearly every line is its booking by its id, so only other lines cost further probes.
  */
 
+type Part = ReturnType<typeof sql>;
+
 /** Extra bookings of a charge: after some dozens a bank only repeats itself. */
 const EXTRA_MAX = 100;
 
@@ -138,7 +140,7 @@ export const placeLines = (bankId: string, statementId: string | null) => sql`
           SELECT FROM extra_bookings x WHERE x.bank_id = ${bankId}
             AND (x.bank_transaction_id, x.direction, x.booked_on, x.amount, x.currency)
               = (f.id, f.direction, f.day, f.amount, f.currency) AND x.is_extra AND NOT x.stands) THEN 'matched'
-        WHEN p.verdict = 'unknown_here' AND coalesce(r.status, b.status) = 'pending' THEN 'pending'
+        WHEN p.verdict = 'unknown_here' AND ${isUnsettled(sql`f.direction`, sql`${bankId}`)} THEN 'pending'
         ELSE p.verdict END AS verdict,
       p.identified_by, p.identifier, p.e_direction, p.matched_by, p.network_amount, p.network_currency, p.is_leg,
       coalesce(r.reference, b.reference) AS own_reference
@@ -163,6 +165,14 @@ export const placeLines = (bankId: string, statementId: string | null) => sql`
       p.matched_by, p.network_amount, p.network_currency, coalesce(p.is_leg, false), false
     FROM found f LEFT JOIN (SELECT * FROM own UNION ALL SELECT * FROM other) AS p ON p.at = f.position
     WHERE f.verdict IS NULL)`;
+
+/**
+ * SQL: a charge `b`, or its refund `r`, has not ended; nor has a payment whose payee's bank is still to
+ * be told of the credit.
+ */
+export const isUnsettled = (direction: Part, bankId: Part) => sql`(coalesce(r.status, b.status) = 'pending'
+  OR (r.id IS NULL AND ${direction} = 'credit' AND ${bankId} = b.payee_bank_id AND b.credit_due_at IS NOT NULL
+    AND NOT b.credit_settled))`;
 
 /** SQL: keeps lines of the step `extra` that settle nothing, once each, and says which file had them. */
 export const keepExtra = (bankId: string) => sql`
