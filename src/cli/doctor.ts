@@ -5,8 +5,7 @@ import { isUnavailable } from '../database/pool/availability';
 import { NO_KEYRING } from '../database/keyring/keyring';
 import { openDatabase, type Database } from '../database/pool/connection';
 import { readKeyring } from '../database/keyring/keyring';
-import { schemaDifference } from '../database/migrate';
-import { requireDeployment, requireSameCalendar } from '../database/engine/deployment';
+import { requireDeployment, requireSameCalendar, schemaDifference } from '../database/engine/deployment';
 import { readTemporalState } from '../database/engine/temporal-state';
 import { listWorkers } from '../database/engine/worker-heartbeat';
 import { outboxBacklog } from '../database/outbox';
@@ -178,7 +177,9 @@ async function judgeTriggers(db: Database): Promise<string> {
     SELECT string_agg(DISTINCT format('ALTER TABLE %s ENABLE TRIGGER USER', tgrelid::regclass), '; ') AS off
     FROM pg_trigger WHERE NOT tgisinternal AND tgenabled = 'D'`;
   if (off !== null)
-    throw new Wrong(`some are disabled, and rows can be changed that must not: as the owner, run ${off}`);
+    throw new Wrong(
+      `some are disabled, and rows can be changed that must not: as the schema login, run ${off}`,
+    );
   return 'all are enabled';
 }
 

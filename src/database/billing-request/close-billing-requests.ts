@@ -127,7 +127,7 @@ function endOf(keyring: Keyring, charge: Outcome, end: End, deliveryId = ''): Tr
     cause: end.cause,
     row: { ...charge, at: charge.closedAt },
     details: { ...end.details, declineReason: declineReason && reasonForAudit(declineReason) },
-    wakes: end.signal && scheduleId === null ? { ...charge, signal: end.signal } : undefined,
+    wakes: end.signal && scheduleId === null ? { ...charge, signal: end.signal } : null,
   };
   if (status === 'declined') {
     const announces = { ...response, 'billing.closed': toPayersBank(charge, end) };

@@ -33,7 +33,7 @@ import { closeExpiredRequests } from './close-expired-requests';
  */
 
 /** The bank's response: the true status, and whether its answer caused it. */
-export type AnswerResult = {
+type AnswerResult = {
   billingRequestId: string;
   /** The answer named a transaction that belongs to something else. */
   duplicate: boolean;
@@ -140,6 +140,8 @@ async function decide(trx: Executor, billingRequestId: string, answer: Answer): 
   const { metadata } = answer;
   const approved = answer.outcome === 'approved';
   const bankTransactionId = approved ? answer.bankTransactionId : null;
+  const declineReason = approved ? null : answer.declineReason;
+  const bankMetadata = metadata ? JSON.stringify(metadata) : null;
   return trx.row<Ended>`
     WITH asked AS (
       SELECT id, bank_id FROM billing_requests
@@ -151,8 +153,8 @@ async function decide(trx: Executor, billingRequestId: string, answer: Answer): 
       ON CONFLICT DO NOTHING RETURNING resource_id)
     UPDATE billing_requests b SET
       status = ${STATUS_AFTER[answer.outcome]}, closed_by = 'bank',
-      bank_transaction_id = ${bankTransactionId}, decline_reason = ${approved ? null : answer.declineReason},
-      answer_action = ${answer.action}, bank_metadata = ${metadata ? JSON.stringify(metadata) : null}::jsonb,
+      bank_transaction_id = ${bankTransactionId}, decline_reason = ${declineReason},
+      answer_action = ${answer.action}, bank_metadata = ${bankMetadata}::jsonb,
       closed_at = settling_now(b.biller_id),
       sequence = b.sequence + 1
     -- Joined, not a subquery: if the row changes meanwhile, Postgres evaluates this again, and a

@@ -7,10 +7,9 @@ import type { Statements } from '../pool/statement';
  * A namespace gets its id when it is created. Another id than before means other data: the
  * workflows that waited in the old one are gone, and all open rows are started again.
  */
-export interface TemporalState {
+interface TemporalState {
   /**
-   * This database's own id, by which a namespace knows its owner. A copy of the database has the
-   * same id.
+   * This database's own id, by which a namespace knows it. A copy of the database has the same id.
    */
   installation: string;
   /** Null before the first worker. */

@@ -54,7 +54,7 @@ export interface DeliveryToAttempt extends EncryptedSecrets {
   bodyEncrypted: Buffer;
 }
 
-export interface OpenDelivery {
+interface OpenDelivery {
   body: string;
   /** During a rotation two, the old one first. A notice to an old endpoint may have more. */
   secrets: [string, ...string[]];
@@ -212,7 +212,7 @@ export async function beginAttempt(
   return begun.length > 0;
 }
 
-export interface AttemptUnderWay {
+interface AttemptUnderWay {
   deliveryId: string;
   /** By when it is recorded, or was given up: as Postgres writes it, for a Date is less exact. */
   until: string;
@@ -230,10 +230,11 @@ export async function attemptsUnderWay(db: Executor, entityId: string): Promise<
 
 /** Counts the attempts that may still be made. */
 export async function stillUnderWay(db: Executor, attempts: AttemptUnderWay[]): Promise<number> {
+  const deliveryIds = attempts.map(({ deliveryId }) => deliveryId);
+  const ends = attempts.map(({ until }) => until);
   const { count } = await db.oneRow<{ count: number }>`
     SELECT count(*)::int AS count
-    FROM unnest(${attempts.map(({ deliveryId }) => deliveryId)}::text[],
-      ${attempts.map(({ until }) => until)}::timestamptz[]) AS a (id, until)
+    FROM unnest(${deliveryIds}::text[], ${ends}::timestamptz[]) AS a (id, until)
     JOIN webhook_deliveries d ON d.id = a.id
     WHERE d.claimed_until = a.until AND a.until > clock_timestamp()`;
   return count;
