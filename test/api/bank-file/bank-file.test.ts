@@ -417,6 +417,7 @@ test('a bank lists its files, newest first, and how far they reach', async () =>
   const other = await served.parties();
   expect(await other.bank.read(STATEMENTS)).toMatchObject({ total: 0, reached: {} });
   expect((await parties.merchant.get(STATEMENTS)).status).toBe(403);
+  await workOnFile(served.db, String(body.data?.['statementId']));
 });
 
 test('a line that is booked twelve years ago is an error of that line', async () => {
