@@ -126,6 +126,7 @@ export const sql = `
     COMMENT ON COLUMN expected_bookings.ended_at IS
       'When it was found that the money never moved, or need not move any more';
 
+    -- Without foreign keys: a line locks no charge, which an answer may hold.
     CREATE TABLE extra_bookings (
       bank_id               text,
       bank_transaction_id   text,
@@ -135,8 +136,8 @@ export const sql = `
       currency              currency,
       reference             text,
       is_reversal           boolean NOT NULL DEFAULT false,
-      billing_request_id    text NOT NULL REFERENCES billing_requests,
-      refund_id             text REFERENCES refunds,
+      billing_request_id    text NOT NULL,
+      refund_id             text,
       is_extra              boolean NOT NULL,
       counterpart_id        text,
       counterpart_booked_on date,
@@ -151,7 +152,7 @@ export const sql = `
     );
     CREATE INDEX extra_bookings_by_reference ON extra_bookings (bank_id, reference) WHERE reference IS NOT NULL;
     CREATE INDEX extra_bookings_of_charge ON extra_bookings (billing_request_id);
-    CREATE INDEX extra_bookings_of_file ON extra_bookings (matched_by);
+    CREATE INDEX extra_bookings_of_file ON extra_bookings (matched_by, billing_request_id);
     CREATE INDEX extra_bookings_standing ON extra_bookings (bank_id, billing_request_id) WHERE stands;
     COMMENT ON TABLE extra_bookings IS
       'Lines of bank files that belong to a charge or a refund, and settle nothing';

@@ -48,8 +48,7 @@ export async function bankIds(db: Executor): Promise<string[]> {
 
 /** SQL: the day from which on bookings of the bank are expected. */
 export const beginsOf = (bankId: Fragment) => sql`coalesce((
-  SELECT begins FROM bank_statements s WHERE s.bank_id = ${bankId} AND begins IS NOT NULL
-  ORDER BY recorded_at, id LIMIT 1), '-infinity')`;
+  SELECT begins FROM expectations WHERE expectations.bank_id = ${bankId}), '-infinity')`;
 
 /** As the index has them. */
 export const IN_NO_FILE = sql`e.matched_by IS NULL AND e.reported_in IS NULL AND e.ended_at IS NULL
