@@ -2,9 +2,11 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { AGES, bookingsWithoutLine } from '../database/bank-file/age-bookings';
+import { setExpectationsBegin } from '../database/bank-file/begin-expectations';
 import { listBankFiles, readReached } from '../database/bank-file/list-bank-files';
 import { readBankFile } from '../database/bank-file/receive-bank-file';
 import { bankIds } from '../database/bank-file/unreached-bookings';
+import { withdrawBankFile } from '../database/bank-file/withdraw-bank-file';
 import { entityNames, findEntity } from '../database/entity/create-entity';
 import type { Database } from '../database/pool/connection';
 import { OperatorError } from '../domain/failures';
@@ -14,7 +16,8 @@ import { differencesFile } from '../files/bank-file/differences-file';
 import { csvOf, recordsOf } from '../files/write-csv';
 import { command, onEngine } from './command';
 import { anyRing } from './engine';
-import { tableOf, withSum, write } from './output';
+import { dayArgument, operator, reasonOption, type Explained } from './options';
+import { progress, tableOf, withSum, write } from './output';
 
 /** `assent bank-files`: what banks have sent of what they booked, and what is in none of it. */
 
@@ -45,6 +48,32 @@ export function fill(files: Command): void {
         const file = differencesFile(db, await readBankFile(db, statementId));
         await pipeline(Readable.from(recordsOf(file.pages)), csvOf(file), printed);
       }, anyRing),
+    );
+
+  command(files, 'from', 'from which day on bookings are expected in a bank’s files')
+    .argument('<bankId>')
+    .addArgument(dayArgument())
+    .addOption(reasonOption().makeOptionMandatory())
+    .action(
+      onEngine(async (db, _config, bankId: string, from: string, options: Explained) => {
+        await requireBank(db, bankId);
+        await db.transaction((trx) => setExpectationsBegin(trx, operator(options), bankId, from));
+        return {
+          json: { bankId, from },
+          text: `Bookings of ${bankId} are expected in its files from ${from} on; nothing before is missing`,
+        };
+      }, anyRing),
+    );
+
+  command(files, 'withdraw', 'a wrong file: it counts no more, and the exceptions that it alone made end')
+    .argument('<statementId>')
+    .addOption(reasonOption().makeOptionMandatory())
+    .action(
+      onEngine(async (db, _config, statementId: string, options: Explained) => {
+        progress.say(`${statementId} is withdrawn`);
+        await withdrawBankFile(db, operator(options), statementId);
+        return { json: { statementId, status: 'withdrawn' }, text: `${statementId} is withdrawn` };
+      }),
     );
 }
 

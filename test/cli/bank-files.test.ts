@@ -9,10 +9,11 @@ import { keys } from '../support/keyring';
 
 const test = databaseOfFile();
 const cli = createCli(test, keys);
+const said = (message: string) => ({ code: 1, err: expect.stringContaining(message) as string });
 const today = () => calendarDay(new Date(), 'Africa/Lagos');
 
 interface Output {
-  banks: { bankId: string }[];
+  banks: { bankId: string; withoutLine: object[]; files: object[] }[];
 }
 
 it('lists files, the days that they reach, and by age the bookings that are in none, missing ones too', async () => {
@@ -83,4 +84,52 @@ it('prints the differences of a file, as its bank reads them by API', async () =
   expect(csv).toContain('unknown_here');
   expect(await cli.run('bank-files', 'differences', statementId)).toEqual({ code: 0, out: csv, err: '' });
   expect(await cli.run('bank-files', 'differences', 'stm_1')).toMatchObject({ code: 1, out: '' });
+});
+
+it('sets from which day on bookings are expected, for the audit record too', async () => {
+  const standing = await standingApproval(test.db);
+  const { bankId } = standing;
+  await charge(test.db, standing);
+  const old = addDays(today(), -40);
+  await asSchemaLogin(
+    test.url,
+    `UPDATE expected_bookings SET settlement_day = '${old}' WHERE bank_id = '${bankId}'`,
+  );
+  const withoutLine = async () =>
+    (await cli.json<Output>('bank-files', 'list', '--bank', bankId)).banks[0]?.withoutLine.length;
+  const from = (day: string) => cli.json('bank-files', 'from', bankId, day, '--reason', 'TICKET-5');
+  expect(await withoutLine()).toBe(1);
+  expect(await from(addDays(old, 1))).toEqual({ bankId, from: addDays(old, 1) });
+  expect(await withoutLine()).toBe(0);
+  await from(old);
+  expect(await withoutLine()).toBe(1);
+  const { events } = await cli.json<{ events: object[] }>('audit', '--entity', bankId);
+  expect(events.at(-1)).toMatchObject({
+    entityId: bankId,
+    reason: 'TICKET-5',
+    before: { begins: addDays(old, 1) },
+    after: { begins: old },
+  });
+  expect(await cli.run('bank-files', 'from', bankId, old)).toMatchObject(said('--reason'));
+  expect(await cli.run('bank-files', 'from', bankId, 'May', '--reason', 'x')).toMatchObject(
+    said('is no day'),
+  );
+  expect(await cli.run('bank-files', 'from', 'bnk_1', old, '--reason', 'x')).toMatchObject(
+    said('is no bank'),
+  );
+});
+
+it('withdraws a wrong file, with the exceptions that it made', async () => {
+  const { bankId } = await standingApproval(test.db);
+  const lines = ['a', 'b'].map((id) => `wrong-${id},${today()},7.50,NGN,debit`);
+  const statementId = await sendBankFile(test.db, bankId, lines);
+  const open = async () =>
+    (await cli.json<{ exceptions: object[] }>('exceptions', 'list', '--entity', bankId)).exceptions.length;
+  expect(await open()).toBe(2);
+  const withdraw = () => cli.json('bank-files', 'withdraw', statementId, '--reason', 'of another account');
+  expect(await withdraw()).toEqual({ statementId, status: 'withdrawn' });
+  expect(await open()).toBe(0);
+  expect(await withdraw()).toEqual({ statementId, status: 'withdrawn' });
+  const { banks } = await cli.json<Output>('bank-files', 'list', '--bank', bankId);
+  expect(banks).toMatchObject([{ files: [{ statementId, status: 'withdrawn' }] }]);
 });
