@@ -84,18 +84,19 @@ const sayOnStandardError = (_: object, said: string) => process.stderr.write(`${
 type Shown = Awaited<ReturnType<typeof readPartyStatement>>;
 
 /** Without the movements and days that change nothing. */
-function statementInWords({ days = [], exact, openingBalance, ...data }: Shown): string {
-  const { currency } = data;
+function statementInWords({ days = [], exact, closingBalance, sha256, ...data }: Shown): string {
+  const { currency, openingBalance } = data;
   const digits = { minimumFractionDigits: minorUnitDigits(currency) ?? 0 };
   const money = (amount: number) => `${currency} ${amount.toLocaleString('en-US', digits)}`;
-  const facts = Object.entries({ openingBalance, ...data }).flatMap(([name, value]): [string, Cell][] => {
+  const inOrder = { ...data, closingBalance, sha256 };
+  const facts = Object.entries(inOrder).flatMap(([name, value]): [string, Cell][] => {
     const words = name.replaceAll(/[A-Z]/g, (capital) => ` ${capital.toLowerCase()}`);
     if (typeof value === 'object' && value !== null)
       return value.count > 0 ? [[words, `${value.count}, ${money(value.amount)}`]] : [];
     return [[words, typeof value === 'number' && name.endsWith('Balance') ? money(value) : value]];
   });
   const moved = days.filter(
-    ({ closingBalance }, n) => closingBalance !== (days[n - 1]?.closingBalance ?? openingBalance),
+    (day, n) => day.closingBalance !== (days[n - 1]?.closingBalance ?? openingBalance),
   );
   const rows = moved.map((day) => [
     day.date,
@@ -164,13 +165,23 @@ async function followed(db: Database, statementId: string): Promise<BankFile> {
   }
 }
 
+const FOUND = {
+  matched: 'matched',
+  pending: 'pending',
+  duplicates: 'twice in the file',
+  unknownHere: 'unknown here',
+  amountDiffers: 'with another amount',
+  malformed: 'malformed',
+  missingAtBank: 'missing at the bank',
+} as const;
+
 function outcome({ statementId, status, summary }: BankFile): Outcome {
-  const { lines, matched, duplicates, unknownHere, missingAtBank, amountDiffers, malformed, pending } =
-    summary;
-  const differencesUrl = `/v1/bank/statements/${statementId}/differences.csv`;
+  const found = Object.entries(FOUND) as [keyof typeof FOUND, string][];
+  const parts = found.flatMap(([name, words]) => (summary[name] > 0 ? `${summary[name]} ${words}` : []));
   const text = [
-    `${statementId} is ${status}: ${counted(lines, 'lines')}, ${matched} matched, ${counted(duplicates, 'duplicates')}, ${unknownHere} unknown here, ${amountDiffers} with another amount, ${malformed} malformed, ${pending} pending; ${missingAtBank} missing at the bank.`,
-    `Differences: GET ${differencesUrl}, as the bank; what is to be done about them: assent exceptions list.`,
+    `${statementId} is ${status}: ${[counted(summary.lines, 'lines'), ...parts].join(', ')}.`,
+    `Differences, if any: assent bank-files differences ${statementId}, assent exceptions list.`,
   ];
+  const differencesUrl = `/v1/bank/statements/${statementId}/differences.csv`;
   return { json: { statementId, status, summary, differencesUrl }, text: text.join('\n') };
 }
