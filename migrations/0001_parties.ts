@@ -11,7 +11,7 @@ export async function up(knex: Knex): Promise<void> {
     REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 
     -- Roles belong to the whole cluster: another of its databases may be migrating at this moment.
-    -- An owner that may make no roles finds it made, with the logins.
+    -- A schema login that may make no roles finds it made, with the logins.
     DO $$
     BEGIN
       IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'assent_app') THEN
@@ -20,7 +20,7 @@ export async function up(knex: Knex): Promise<void> {
     EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
     END $$;
     -- One login that both owns and serves must be able to take the role. A superuser always is, and
-    -- an owner that may not hand the role out does not need it.
+    -- a schema login that may not hand the role out does not need it.
     DO $$
     BEGIN
       IF NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
@@ -28,8 +28,9 @@ export async function up(knex: Knex): Promise<void> {
       END IF;
     EXCEPTION WHEN insufficient_privilege OR unique_violation THEN NULL;
     END $$;
-    -- A temporary table comes before one of the schema in a caller's search path, so only the owner
-    -- may make any. Production names the statement to run if another role owns the database.
+    -- A temporary table comes before one of the schema in a caller's search path, so only the
+    -- schema login may make any. Production names the statement to run if another role owns the
+    -- database.
     DO $$
     BEGIN
       IF (SELECT pg_has_role(datdba, 'USAGE') FROM pg_database WHERE datname = current_database()) THEN

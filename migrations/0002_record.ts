@@ -6,8 +6,8 @@ import type { Knex } from 'knex';
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
-    -- Every transition, once, with its time and cause. Append-only: not even the owner changes
-    -- history.
+    -- Every transition, once, with its time and cause. Append-only: not even the schema login
+    -- changes history.
     CREATE TABLE events (
       id          text PRIMARY KEY CHECK (id ~ '^evt_'),
       resource_id text NOT NULL,

@@ -80,7 +80,7 @@ export async function up(knex: Knex): Promise<void> {
     CREATE CONSTRAINT TRIGGER webhook_endpoints_url_is_on_record AFTER UPDATE OF url ON webhook_endpoints
       DEFERRABLE INITIALLY DEFERRED
       FOR EACH ROW EXECUTE FUNCTION require_audit_event('^endpoint[.]');
-    -- The owner encrypts them anew, with one audit event for all that it encrypts.
+    -- The schema login encrypts them anew, with one audit event for all that it encrypts.
     CREATE CONSTRAINT TRIGGER webhook_endpoints_secrets_are_on_record
       AFTER UPDATE OF secret_encrypted, previous_secret_encrypted, previous_secret_until ON webhook_endpoints
       DEFERRABLE INITIALLY DEFERRED

@@ -137,7 +137,7 @@ export async function up(knex: Knex): Promise<void> {
       -- Minor units of its charge that the bank owes no more, where it was written off.
       written_off                  bigint NOT NULL DEFAULT 0 CHECK (written_off >= 0),
       -- The operator who has taken it.
-      owner                        text CHECK (length(owner) BETWEEN 1 AND 200),
+      assignee                     text CHECK (length(assignee) BETWEEN 1 AND 200),
       bank_note                    text CHECK (length(bank_note) BETWEEN 1 AND 500),
       operator_note                text CHECK (length(operator_note) BETWEEN 1 AND 500),
       -- The bank's id of the transaction that took the money back.
@@ -164,7 +164,7 @@ export async function up(knex: Knex): Promise<void> {
         'amount_differs')),
       CONSTRAINT reconciliation_exceptions_of_what CHECK (refund_id IS NULL OR kind IN ('refund_conflict',
         'duplicate_transaction_id', 'unanswered', 'unknown_here', 'missing_at_bank', 'amount_differs')),
-      CONSTRAINT reconciliation_exceptions_owned CHECK (state <> 'investigating' OR owner IS NOT NULL),
+      CONSTRAINT reconciliation_exceptions_assigned CHECK (state <> 'investigating' OR assignee IS NOT NULL),
       CONSTRAINT reconciliation_exceptions_resolved CHECK (((state = 'resolved') = (resolution IS NOT NULL))
         AND ((state = 'resolved') = (resolved_at IS NOT NULL))),
       CONSTRAINT reconciliation_exceptions_reversal CHECK (reversal_bank_transaction_id IS NULL
@@ -195,7 +195,7 @@ export async function up(knex: Knex): Promise<void> {
     CREATE INDEX reconciliation_exceptions_unresolved_of_customer ON reconciliation_exceptions (merchant_id, customer_id,
       amount, currency)
       WHERE state <> 'resolved';
-    GRANT SELECT, INSERT, UPDATE (state, bank_transaction_id, sequence, resolution, resolved_at, undoes, written_off, owner,
+    GRANT SELECT, INSERT, UPDATE (state, bank_transaction_id, sequence, resolution, resolved_at, undoes, written_off, assignee,
       bank_note, operator_note, reversal_bank_transaction_id, announced, first_reported_in,
       reported_in, withdrawn) ON reconciliation_exceptions TO assent_app;
 

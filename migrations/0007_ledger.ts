@@ -109,8 +109,8 @@ export async function up(knex: Knex): Promise<void> {
       GROUP BY party_id, day, account, currency, kind;
     GRANT SELECT ON ledger_balances TO assent_app;
 
-    -- Its owner's rights: whoever may post may not write balances. The postings of one statement
-    -- balance by themselves, so an entry balances at every moment.
+    -- The schema login's rights: whoever may post may not write balances. The postings of one
+    -- statement balance by themselves, so an entry balances at every moment.
     CREATE FUNCTION note_ledger_postings() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
       SET search_path = pg_catalog, pg_temp AS $$
     DECLARE
@@ -173,8 +173,8 @@ export async function up(knex: Knex): Promise<void> {
     CREATE TRIGGER ledger_postings_change_balances AFTER INSERT ON ledger_postings REFERENCING NEW TABLE AS posted
       FOR EACH STATEMENT EXECUTE FUNCTION note_ledger_postings();
 
-    -- Its owner's rights: the row of a reopened month is held until the entry is committed, so that
-    -- it is not closed before.
+    -- The schema login's rights: the row of a reopened month is held until the entry is
+    -- committed, so that it is not closed before.
     CREATE FUNCTION ledger_booking_day(biller text, settled_at timestamptz, zone text) RETURNS date
       LANGUAGE plpgsql SECURITY DEFINER
       SET search_path = pg_catalog, pg_temp AS $$

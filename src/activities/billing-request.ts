@@ -20,8 +20,6 @@ export interface Answers {
   open: string[];
   /** The only open charge; null where there are none, or several. */
   onlyOpen: Pick<EndedCharge, 'reference' | 'amount' | 'bank'> | null;
-  /** Ids of ended charges whose money the payee's bank was not notified of. */
-  credits: string[];
   /** When the next window closes; null where nothing is open. */
   closes: Moment | null;
 }
@@ -39,9 +37,11 @@ export interface EndedCharge {
   /** Only where the merchant, or its provider, has cancelled it. */
   cancelledBy?: 'merchant' | 'provider';
   afterS: number;
+  /** The payee's bank is still to be notified of the money. */
+  creditWaits?: true;
 }
 
-export interface Credits {
+interface Credits {
   /** Ids of charges that still wait for the payee's bank. */
   waiting: string[];
   /** When the first waiting charge is overdue; null where none waits. */
@@ -105,26 +105,29 @@ function answersOf(charges: AwaitedCharge[]): Answers {
   const open = charges.filter(isOpen);
   const [first] = open;
   return {
-    ended: charges
-      .filter((one) => !isOpen(one))
-      .map(({ id, reference, amount, currency, bankName, status, declineReason, closedBy, afterS }) => ({
-        billingRequestId: id,
-        reference,
-        amount: inMoney({ amount, currency }),
-        bank: bankName,
-        status,
-        // A bank's own words may speak of a person.
-        ...(declineReason !== null && { declineReason: reasonForAudit(declineReason) }),
-        ...((closedBy === 'merchant' || closedBy === 'provider') && { cancelledBy: closedBy }),
-        afterS,
-      })),
+    ended: charges.filter((one) => !isOpen(one)).map(endOf),
     open: open.map(({ id }) => id),
     onlyOpen:
       first !== undefined && open.length === 1
         ? { reference: first.reference, amount: inMoney(first), bank: first.bankName }
         : null,
-    credits: charges.filter((one) => one.creditWaits).map(({ id }) => id),
     closes: firstOf(open),
+  };
+}
+
+function endOf(charge: AwaitedCharge): EndedCharge {
+  const { declineReason, closedBy } = charge;
+  return {
+    billingRequestId: charge.id,
+    reference: charge.reference,
+    amount: inMoney(charge),
+    bank: charge.bankName,
+    status: charge.status,
+    // A bank's own words may speak of a person.
+    ...(declineReason !== null && { declineReason: reasonForAudit(declineReason) }),
+    ...((closedBy === 'merchant' || closedBy === 'provider') && { cancelledBy: closedBy }),
+    afterS: charge.afterS,
+    ...(charge.creditWaits && { creditWaits: true }),
   };
 }
 

@@ -27,7 +27,7 @@ export interface ClockPosition {
 
 export interface SandboxClockActivities {
   /**
-   * Moves the clock through the due moments of its owner, and waits at each until its work is at
+   * Moves the clock through the due moments of its party, and waits at each until its work is at
    * rest. A call lasts some seconds, and moves at most to the target.
    */
   moveClock(billerId: string): Promise<ClockPosition>;

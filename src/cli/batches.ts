@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { failBatch } from '../database/customer/fail-batch';
 import { OperatorError } from '../domain/failures';
 import { command, reporting } from './command';
-import { asOwner } from './engine';
+import { asSchemaLogin } from './engine';
 import { operator, reasonOption, type Explained } from './options';
 
 export function fill(batches: Command): void {
@@ -12,7 +12,9 @@ export function fill(batches: Command): void {
     .action(
       reporting(async (config, batchId: string, options: Explained) => {
         const by = operator(options);
-        const failed = await asOwner(config, (db) => db.transaction((trx) => failBatch(trx, by, batchId)));
+        const failed = await asSchemaLogin(config, (db) =>
+          db.transaction((trx) => failBatch(trx, by, batchId)),
+        );
         if (!failed) throw new OperatorError('there is no such batch that is not done');
         return { json: { batchId, status: 'failed' }, text: `${batchId} has failed` };
       }),

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { giveOwnId, renumberFeed } from '../database/engine/copied-database';
 import { counted } from '../domain/words/counted';
 import { command, reporting } from './command';
-import { asOwner } from './engine';
+import { asSchemaLogin } from './engine';
 import { loginStatements } from './logins';
 import { operator, reasonOption, type Explained } from './options';
 import { progress } from './output';
@@ -18,7 +18,7 @@ export function fill(database: Command): void {
     .addOption(reasonOption())
     .action(
       reporting(async (config, options: Explained) => {
-        const webhooks = await asOwner(config, (db) =>
+        const webhooks = await asSchemaLogin(config, (db) =>
           db.transaction((trx) =>
             renumberFeed(trx, operator(options), (done) =>
               progress.say(`${counted(done, 'webhooks')} renumbered`),
@@ -36,7 +36,7 @@ export function fill(database: Command): void {
     .addOption(reasonOption())
     .action(
       reporting(async (config, options: Explained) => {
-        const installation = await asOwner(config, (db) =>
+        const installation = await asSchemaLogin(config, (db) =>
           db.transaction((trx) => giveOwnId(trx, operator(options))),
         );
         return {

@@ -178,7 +178,9 @@ async function judgeTriggers(db: Database): Promise<string> {
     SELECT string_agg(DISTINCT format('ALTER TABLE %s ENABLE TRIGGER USER', tgrelid::regclass), '; ') AS off
     FROM pg_trigger WHERE NOT tgisinternal AND tgenabled = 'D'`;
   if (off !== null)
-    throw new Wrong(`some are disabled, and rows can be changed that must not: as the owner, run ${off}`);
+    throw new Wrong(
+      `some are disabled, and rows can be changed that must not: as the schema login, run ${off}`,
+    );
   return 'all are enabled';
 }
 

@@ -22,8 +22,8 @@ const FOLDER = '.assent';
 const CONNECTIONS = 2;
 
 /**
- * The owner changes a row on each connection: enough to share the disk's writes, and none delays a
- * call.
+ * The schema login changes a row on each connection: enough to share the disk's writes, and none
+ * delays a call.
  */
 const SCHEMA_LOGIN_CONNECTIONS = 4;
 /** A page of a table with tens of millions of rows takes minutes where most of it is done. */
@@ -125,7 +125,7 @@ export function databaseUrl({ DATABASE_URL }: Config): string {
  *
  * @throws OperatorError naming the setting, where the database refuses the login
  */
-export async function withOwnerUrl<Result>(
+export async function withSchemaLoginUrl<Result>(
   config: Config,
   work: (url: string) => Promise<Result>,
 ): Promise<Result> {
@@ -140,14 +140,14 @@ export async function withOwnerUrl<Result>(
 }
 
 /**
- * Works as the owner of the tables, without the time limit of requests, for reading whole tables.
+ * Works as the schema login, without the time limit of requests, for reading whole tables.
  */
-export async function asOwner<Result>(
+export async function asSchemaLogin<Result>(
   config: Config,
   work: (db: Database) => Promise<Result>,
   keyring = NO_KEYRING,
 ): Promise<Result> {
-  return withOwnerUrl(config, async (url) => {
+  return withSchemaLoginUrl(config, async (url) => {
     const db = openDatabase(
       url,
       SCHEMA_LOGIN_CONNECTIONS,
@@ -158,7 +158,7 @@ export async function asOwner<Result>(
           await connection.query('SET statement_timeout = 0');
         },
         answerWithinMs: SCHEMA_LOGIN_STATEMENT_WITHIN_MS,
-        // The owner of `npm start` may not take the role of API and worker.
+        // The schema login of `npm start` may not take the role of API and worker.
         role: 'none',
       },
     );

@@ -120,9 +120,10 @@ export function fill(exceptions: Command): void {
 }
 
 function shown(exception: ExceptionRecord) {
-  const { amount, held, ageS, announced: _, metadata: __, ...record } = exception;
+  const { amount, held, ageS, assignee, announced: _, metadata: __, ...record } = exception;
   return {
     ...record,
+    owner: assignee,
     amount: formatAmount(amount, record.currency),
     held: formatAmount(held, record.currency),
     ageS: Math.round(ageS),
@@ -133,7 +134,7 @@ function exceptionsTable(exceptions: ExceptionRecord[]): string {
   const head = ['exception\nreference', 'kind\nstate, owner', 'age', 'amount\nheld', 'bank\nmerchant'];
   const table = exceptions.map((one) => [
     `${one.exceptionId}\n${one.reference ?? ''}`,
-    `${one.kind}\n${one.state}${one.owner === null ? '' : `,\n${one.owner}`}`,
+    `${one.kind}\n${one.state}${one.assignee === null ? '' : `,\n${one.assignee}`}`,
     inDays(one.ageS),
     `${inMoney(one)}\n${inMoney({ ...one, amount: one.held })}`,
     `${shortName(one.bankName)}\n${shortName(one.merchantName ?? '')}`,

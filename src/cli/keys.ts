@@ -6,7 +6,7 @@ import { revokeSigningKey, rotateKey } from '../database/keys/signing-key';
 import { OperatorError } from '../domain/failures';
 import { counted } from '../domain/words/counted';
 import { command, onEngine } from './command';
-import { asOwner } from './engine';
+import { asSchemaLogin } from './engine';
 import { operator, reasonOption, type Explained } from './options';
 import { progress, tableOf } from './output';
 
@@ -42,7 +42,7 @@ export function fill(keys: Command): void {
 
   command(keys, 'status', 'how much each key of ASSENT_KEYS encrypts').action(
     onEngine(async ({ keyring }, config) => {
-      const all = await asOwner(
+      const all = await asSchemaLogin(
         config,
         (db) => keyUse(db, ({ place, number, of }) => progress.part(number - 1, of, `${place} is counted`)),
         keyring,
@@ -66,7 +66,7 @@ export function fill(keys: Command): void {
             of,
             `${table}: ${counted(changed, 'rows')} brought under ${keyring.current}`,
           );
-        const { changed, clientSecretsLeft } = await asOwner(
+        const { changed, clientSecretsLeft } = await asSchemaLogin(
           config,
           async (db) => {
             await claimRing(db, keyring);

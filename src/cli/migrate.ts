@@ -9,7 +9,7 @@ import { OperatorError } from '../domain/failures';
 import { poll } from '../process/poll';
 import { prepareGivenNamespace } from '../temporal/namespace';
 import { reporting, takingJson } from './command';
-import { databaseUrl, engineOf, withOwnerUrl } from './engine';
+import { databaseUrl, engineOf, withSchemaLoginUrl } from './engine';
 import { operator, reasonOption, type Explained } from './options';
 import { progress } from './output';
 
@@ -34,7 +34,7 @@ export function fill(command: Command): void {
           await schemaMigrated(databaseUrl(config));
           return { json: { migrations: [] }, text: 'The schema is up to date' };
         }
-        const migrations = await withOwnerUrl(config, (url) =>
+        const migrations = await withSchemaLoginUrl(config, (url) =>
           migrateUp(
             url,
             config.ASSENT_MODE,
@@ -48,7 +48,7 @@ export function fill(command: Command): void {
         const { TEMPORAL_ADDRESS } = config;
         if (TEMPORAL_ADDRESS !== undefined && engineOf(config) === undefined) {
           const settings = { ...config, TEMPORAL_ADDRESS };
-          const { installation } = await withOwnerUrl(config, (url) =>
+          const { installation } = await withSchemaLoginUrl(config, (url) =>
             onDatabase(url, (client) => readTemporalState(statementsOf(client))),
           );
           await prepareGivenNamespace(settings, NAMESPACE_WITHIN_MS, installation, createNamespace);

@@ -57,7 +57,7 @@ export interface OutboxRow {
 export interface WorkflowStart extends Omit<OutboxStart, 'type' | 'args' | 'traceparent'> {
   workflowId: string;
   args?: unknown[];
-  /** The owner of the work; left out, the merchant of its attributes, else the bank. */
+  /** Whose work it is; left out, the merchant of its attributes, else the bank. */
   partyId?: string;
 }
 

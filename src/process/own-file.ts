@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { OperatorError } from '../domain/failures';
 
-/** Only the owner may read the file. A crash leaves the old file or the new file whole. */
+/** Only its user may read the file. A crash leaves the old file or the new file whole. */
 export function writePrivateFile(path: string, text: string): void {
   const beside = `${path}.new`;
   const file = openSync(beside, 'w', 0o600);

@@ -36,6 +36,8 @@ import { misspeltSettings } from './misspelt';
 
 const postgresUrl = patterned(/^postgres(ql)?:\/\//, 'a URL that starts with postgres://');
 
+const DAY_S = 86_400;
+
 const settings = z.object({
   ASSENT_MODE: choice(MODES).optional(),
   SANDBOX_CAST: text.optional(),
@@ -71,7 +73,8 @@ const settings = z.object({
   NETWORK_TIMEZONE: timezone.default('Africa/Lagos'),
 
   INTENT_WINDOW_S: seconds(86_400),
-  APPROVAL_WINDOW_S: seconds(900),
+  // A credit is overdue after a day, by when all charges of its call must have ended.
+  APPROVAL_WINDOW_S: wholeNumber(1, DAY_S, 'seconds').default(900),
   SETTLEMENT_WINDOW_S: seconds(86_400),
   INTENTS_PER_CUSTOMER_DAY: wholeNumber(1, 1_000_000).default(20),
   // A file of the largest size has 20 million lines, as short as banks write them.
@@ -168,8 +171,6 @@ function tracingAskedFor(environment: Record<string, string | undefined>) {
   if (environment['OTEL_EXPORTER_OTLP_ENDPOINT'] !== undefined && !off) return environment;
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('OTEL_')));
 }
-
-const DAY_S = 86_400;
 
 /**
  * The end of a window asks whether the webhook was delivered (`expired` or `not_delivered`), so

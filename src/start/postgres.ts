@@ -73,7 +73,7 @@ export async function preparePostgres(folder: string, port: number, say: (line: 
   };
   return {
     program,
-    /** For the owner of the schema. */
+    /** For the schema login. */
     ownerUrl: url('assent_owner', DATABASE),
     /** For the API and the worker. */
     databaseUrl: url('assent_login', DATABASE),
@@ -113,12 +113,12 @@ function findBinaries(): { postgres: string; initdb: string } {
 }
 
 /**
- * Postgres refuses to run as root. Root runs it as the owner of the data; without data as the user
- * `postgres`, which is created if missing.
+ * Postgres refuses to run as root. Root runs it as the user whose data it is; without data as the
+ * user `postgres`, which is created if missing.
  */
 async function serverUser(data: string): Promise<User> {
-  const owner = fs.statSync(data, { throwIfNoEntry: false });
-  if (owner && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
+  const found = fs.statSync(data, { throwIfNoEntry: false });
+  if (found && found.uid !== 0) return { uid: found.uid, gid: found.gid };
   try {
     return await postgresUser().catch(async () => {
       await run('useradd', ['--system', '--user-group', '--no-create-home', 'postgres']);

@@ -1,9 +1,9 @@
 import { proxyLocalActivities } from '@temporalio/workflow';
-import type { Answers, BillingRequestActivities, Credits, EndedCharge } from '../activities/billing-request';
+import type { Answers, BillingRequestActivities, EndedCharge } from '../activities/billing-request';
 import type { WebhookType } from '../domain/webhook/webhook';
 import { spanInWords } from '../domain/words/span';
 import type { Moment } from '../domain/workflow/moment';
-import { bankQuestion, withinWords } from './bank-question';
+import { bankQuestion, withinWords, type BankQuestion } from './bank-question';
 import { local } from './local';
 
 const ASK = 'Ask the bank: billing.request';
@@ -25,59 +25,67 @@ const { awaitAnswer, closeWindow, awaitCredit } = proxyLocalActivities<BillingRe
 /**
  * One bill: a charge, or all the charges of one call.
  *
- * It asks the banks, and waits for their answers, for the merchant to cancel or for the windows to
- * pass. It tells the merchant and the banks how each charge ended. The rows are there before it
- * starts and name its id.
+ * It asks the banks, waits for their answers, and then for the credits of payments between
+ * customers. The rows are there before it starts and name its id.
  *
  * @param billingRequestIds none where it takes up what another run has left: it finds the open ones
  * by its own id
  * @returns how each charge ended, and who was told, in words
  */
 export async function billingRequest(billingRequestIds: string[]): Promise<string[]> {
-  return bankQuestion(REFUSAL, async ({ workflowId, ask, step, sleep, deliver }) => {
-    await ask(['billing.request'], ASK);
+  return bankQuestion(REFUSAL, async (question) => {
+    await question.ask(['billing.request'], ASK);
     // A run that was ended before may have left ends that it has not told.
-    if (billingRequestIds.length === 0) await deliver([], ENDS, DELIVER);
-    let answers = await awaitAnswer.executeWithOptions(step(WAIT), [billingRequestIds, workflowId]);
-    const ends: EndedCharge[] = [];
-    let credits: string[] = [];
-    for (;;) {
-      const { ended, open, closes } = answers;
-      if (ended.length > 0) await deliver(ended.map(inWords), ENDS, DELIVER);
-      ends.push(...ended);
-      credits.push(...answers.credits);
-      const { waiting, overdue } =
-        credits.length > 0 ? await awaitCredit.executeWithOptions(step(SEE), [credits]) : NO_CREDITS;
-      credits = waiting;
-      const next = earlierOf(closes, overdue);
-      if (next === null) return statusOf(ends);
-      const received = await sleep(next, waitingInWords(answers, overdue));
-      if (open.length === 0) answers = NO_ANSWERS;
-      else if (received.size > 0)
-        answers = await awaitAnswer.executeWithOptions(step(WAIT), [open, workflowId]);
-      else answers = await closeWindow.executeWithOptions(step(CLOSE), [open]);
-    }
+    if (billingRequestIds.length === 0) await question.deliver([], ENDS, DELIVER);
+    const ends = await untilAllHaveEnded(billingRequestIds, question);
+    await untilAllAreCredited(ends, question);
+    return statusOf(ends);
   });
 }
 
-const NO_ANSWERS: Answers = { ended: [], open: [], onlyOpen: null, credits: [], closes: null };
-const NO_CREDITS: Credits = { waiting: [], overdue: null };
-
-function earlierOf(one: Moment | null, other: Moment | null): Moment | null {
-  if (one === null || other === null) return one ?? other;
-  return one.inMs < other.inMs ? one : other;
+/**
+ * Waits for the banks to answer, for the merchant to cancel or for the windows to pass. The
+ * merchant and the banks are told of each end as it comes.
+ */
+async function untilAllHaveEnded(
+  billingRequestIds: string[],
+  { workflowId, step, sleep, deliver }: BankQuestion,
+): Promise<EndedCharge[]> {
+  const ends: EndedCharge[] = [];
+  let answers = await awaitAnswer.executeWithOptions(step(WAIT), [billingRequestIds, workflowId]);
+  for (;;) {
+    const { ended, open, closes } = answers;
+    if (ended.length > 0) await deliver(ended.map(inWords), ENDS, DELIVER);
+    ends.push(...ended);
+    if (closes === null) return ends;
+    const received = await sleep(closes, waitingInWords(answers, closes));
+    answers =
+      received.size > 0
+        ? await awaitAnswer.executeWithOptions(step(WAIT), [open, workflowId])
+        : await closeWindow.executeWithOptions(step(CLOSE), [open]);
+  }
 }
 
-function waitingInWords({ open, onlyOpen, closes }: Answers, overdue: Moment | null): string {
+/**
+ * Waits for the payees' banks to hear of the money of payments between customers. No credit is
+ * overdue before all charges of its call have ended: it has a day, and `APPROVAL_WINDOW_S` no more.
+ */
+async function untilAllAreCredited(ends: EndedCharge[], { step, sleep }: BankQuestion): Promise<void> {
+  let waiting = ends.filter(({ creditWaits }) => creditWaits).map((end) => end.billingRequestId);
+  while (waiting.length > 0) {
+    const credits = await awaitCredit.executeWithOptions(step(SEE), [waiting]);
+    const { overdue } = credits;
+    if (overdue === null) return;
+    await sleep(overdue, `The payee’s bank has not heard of its money, which is overdue at ${overdue.at}.`);
+    waiting = credits.waiting;
+  }
+}
+
+function waitingInWords({ open, onlyOpen }: Answers, closes: Moment): string {
   const asked = onlyOpen
     ? `the charge of ${onlyOpen.amount}, reference ${onlyOpen.reference}`
     : `${open.length} charges`;
-  return [
-    closes && `Waiting for ${onlyOpen?.bank ?? 'the banks'} to answer ${asked}: ${withinWords(closes)}.`,
-    overdue && `The payee’s bank has not heard of its money, which is overdue at ${overdue.at}.`,
-  ]
-    .filter(Boolean)
-    .join(' ');
+  return `Waiting for ${onlyOpen?.bank ?? 'the banks'} to answer ${asked}: ${withinWords(closes)}.`;
 }
 
 function inWords({

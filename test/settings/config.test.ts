@@ -98,6 +98,7 @@ describe('readConfig', () => {
     ['INTENT_WINDOW_S', '0'],
     ['INTENT_WINDOW_S', '0x10'],
     ['INTENT_WINDOW_S', '1e3'],
+    ['APPROVAL_WINDOW_S', '86401'],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', '127.0.0.1:4318'],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'grpc://127.0.0.1:4317'],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'https://somebody:secret@collector:4318'],

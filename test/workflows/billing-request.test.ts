@@ -93,15 +93,15 @@ class Call {
       open: open.map(({ id }) => id),
       onlyOpen:
         open.length === 1 ? { reference: open[0]?.id ?? '', bank: 'First Bank', amount: '1 NGN' } : null,
-      ended: ended.map(({ id, row: { status } }) => ({
+      ended: ended.map(({ id, row: { status, creditDueMs } }) => ({
         billingRequestId: id,
         reference: id,
         bank: 'First Bank',
         amount: '1 NGN',
         status,
         afterS: 1,
+        ...(creditDueMs !== undefined && { creditWaits: true as const }),
       })),
-      credits: ended.filter(({ row }) => row.creditDueMs !== undefined).map(({ id }) => id),
       closes: open.length > 0 ? { inMs: await this.leftMs(this.closesAtMs), at: 'tomorrow' } : null,
     };
   }
@@ -251,5 +251,16 @@ describe('the workflow of a bill', () => {
       await handle.signal('bankAnswered');
     });
     expect(call.done).toEqual(['ask', 'await 1', 'tell successful', 'credit 1', 'credit 1']);
+  });
+
+  it('looks after the credits of a call once all its charges have ended, each until it is overdue', async () => {
+    const startedAt = await environment.currentTimeMs();
+    const creditDueMs = startedAt + 26 * HOUR_MS;
+    call.atOnce = () => void call.rows.set('brq_1', { status: 'successful', creditDueMs });
+    call.rows.set('brq_2', { status: 'pending' });
+    await run(() => Promise.resolve());
+    const tells = ['tell successful, pending', 'close 1', 'tell successful, declined'];
+    expect(call.done).toEqual(['ask', 'await 2', ...tells, 'credit 1', 'credit 1']);
+    expect((await environment.currentTimeMs()) - startedAt).toBeGreaterThanOrEqual(26 * HOUR_MS);
   });
 });

@@ -10,7 +10,7 @@ export interface Problem {
 export type FailureCode =
   /** Codes of the network's refusals; `docs/errors.md` has all. */
   | ErrorCode
-  /** The client id or secret is wrong, or the network has shut its owner out. */
+  /** The client id or secret is wrong, or the network has shut this client out. */
   | 'invalid_client'
   /** No connection, or one that broke. */
   | 'unreachable'

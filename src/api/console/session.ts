@@ -22,7 +22,7 @@ import { forgetSession, keepSession, lastsMs, openSession, readSession, type Ses
 /**
  * The console's way to the API. A sign-in makes a session in place of a token. Calls below
  * `/console/api` are the public calls, with the session's token. So the page can do what the
- * token's owner can do, and nothing else; neither secret nor token ever reach it. No page of
+ * token's caller can do, and nothing else; neither secret nor token ever reach it. No page of
  * another site reaches it.
  */
 

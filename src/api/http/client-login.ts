@@ -24,7 +24,7 @@ import { actorOf } from './call';
  * endpoint, and a person signs in to the console.
  *
  * The secret is checked before anything is counted, and right and wrong secrets have separate
- * buckets. So no number of wrong secrets, from any address, keeps out the owner of the right one.
+ * buckets. So no number of wrong secrets, from any address, keeps out who has the right one.
  * The check stays cheap: a single look-up at a time serves all requests that wait, and secrets are
  * hashed with a single round of SHA-256.
  *

@@ -100,11 +100,12 @@ export async function releaseSpending(
 ): Promise<void> {
   if (charges.length === 0) return;
   const agreementIds = charges.map((charge) => charge.agreementId);
+  const amounts = charges.map((charge) => charge.amount.toString());
+  const days = charges.map((charge) => charge.day);
+  const months = charges.map((charge) => charge.month);
   await trx.rows`
     WITH released AS (
-      SELECT * FROM unnest(${agreementIds}::text[],
-      ${charges.map((charge) => charge.amount.toString())}::bigint[],
-      ${charges.map((charge) => charge.day)}::date[], ${charges.map((charge) => charge.month)}::date[])
+      SELECT * FROM unnest(${agreementIds}::text[], ${amounts}::bigint[], ${days}::date[], ${months}::date[])
         AS r (agreement_id, amount, day, month))
     UPDATE agreements a SET
       spent_day_total = a.spent_day_total

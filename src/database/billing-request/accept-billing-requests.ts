@@ -89,7 +89,7 @@ export interface NewRequest extends Charge {
   declined: 'limit_reached' | undefined;
 }
 
-/** The owner of a charge: a merchant, or the bank of a customer who is to be paid. */
+/** The party that bills: a merchant, or the bank of a customer who is to be paid. */
 export type Biller = { merchant: MerchantProfile } | { payee: PayeeProfile };
 
 interface Batch {

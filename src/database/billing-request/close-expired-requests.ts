@@ -27,12 +27,13 @@ export async function closeExpiredRequests(
   if (due.length === 0) return;
   const dueIds = due.map(({ id }) => id);
   const undelivered = await withdraw(trx, 'charges', dueIds);
+  const undeliveredIds = [...undelivered];
   // A bank with an exception has answered before, so its request was delivered.
   const closed = await trx.rows<Outcome>`
     UPDATE billing_requests b SET
       status = 'declined', closed_by = 'network', closed_at = business_now(b.biller_id),
       sequence = b.sequence + 1,
-      decline_reason = CASE WHEN b.id = ANY(${[...undelivered]}) AND NOT ${found === 'by its bank'}::boolean
+      decline_reason = CASE WHEN b.id = ANY(${undeliveredIds}) AND NOT ${found === 'by its bank'}::boolean
           AND NOT EXISTS (SELECT FROM reconciliation_exceptions x WHERE x.billing_request_id = b.id)
                             THEN 'not_delivered' ELSE 'expired' END
     WHERE b.id = ANY(${dueIds}) AND b.status = 'pending'

@@ -130,6 +130,8 @@ async function decide(trx: Executor, billingRequestId: string, answer: Answer): 
   const { metadata } = answer;
   const approved = answer.outcome === 'approved';
   const bankTransactionId = approved ? answer.bankTransactionId : null;
+  const declineReason = approved ? null : answer.declineReason;
+  const bankMetadata = metadata ? JSON.stringify(metadata) : null;
   return trx.row<Outcome>`
     WITH asked AS (
       SELECT id, bank_id FROM billing_requests
@@ -141,8 +143,8 @@ async function decide(trx: Executor, billingRequestId: string, answer: Answer): 
       ON CONFLICT DO NOTHING RETURNING resource_id)
     UPDATE billing_requests b SET
       status = ${STATUS_AFTER[answer.outcome]}, closed_by = 'bank',
-      bank_transaction_id = ${bankTransactionId}, decline_reason = ${approved ? null : answer.declineReason},
-      answer_action = ${answer.action}, bank_metadata = ${metadata ? JSON.stringify(metadata) : null}::jsonb,
+      bank_transaction_id = ${bankTransactionId}, decline_reason = ${declineReason},
+      answer_action = ${answer.action}, bank_metadata = ${bankMetadata}::jsonb,
       closed_at = settling_now(b.biller_id),
       sequence = b.sequence + 1
     -- Joined, not a subquery: if the row changes meanwhile, Postgres evaluates this again, and a

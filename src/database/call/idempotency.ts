@@ -73,12 +73,14 @@ export async function storeAnswer(
   secretFree: unknown,
 ): Promise<boolean> {
   const encrypted = (body: unknown) => encrypt(trx.keyring, JSON.stringify(body), answerPlace(request));
+  const shown = encrypted(answer.body);
+  const later = secretFree === undefined ? null : encrypted(secretFree);
   const stored = await trx.row`
     INSERT INTO idempotency_keys AS k
       (caller_id, path, key, request_hash, http_status, answer_encrypted, secret_free_encrypted, commit_id,
       expires_at)
     VALUES (${request.callerId}, ${request.path}, ${request.key}, ${request.bodyIndexes[0]}, ${answer.status},
-      ${encrypted(answer.body)}, ${secretFree === undefined ? null : encrypted(secretFree)}, ${trx.commitId},
+      ${shown}, ${later}, ${trx.commitId},
       clock_timestamp() + ${KEPT}::interval)
     ON CONFLICT (caller_id, path, key) DO UPDATE SET
       request_hash = excluded.request_hash, http_status = excluded.http_status,

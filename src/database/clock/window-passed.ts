@@ -4,6 +4,6 @@ import { sql, type Fragment } from '../pool/statement';
  * SQL: the rule of `domain/window-passed.ts`, about the row of an intent or a charge. Every
  * statement that ends one decides by it.
  *
- * @param now SQL of the owner's business time
+ * @param now SQL of the party's business time
  */
 export const windowPassed = (now: Fragment) => sql`${now} >= expires_at`;

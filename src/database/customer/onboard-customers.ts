@@ -258,10 +258,11 @@ async function insertFailures(
 ): Promise<void> {
   if (failures.length === 0) return;
   const accounts = new Map(duplicates.map(({ index, accountIndexes }) => [index, bytea(accountIndexes[0])]));
+  const records = recordsOf(failures.map((one) => ({ ...one, account: accounts.get(one.index) })));
   await trx.rows`
     INSERT INTO customer_batch_failures (batch_id, index, client_ref, reason, account_number_index)
     SELECT ${batchId}, f.*
-    FROM jsonb_to_recordset(${recordsOf(failures.map((one) => ({ ...one, account: accounts.get(one.index) })))}::jsonb) AS f (
+    FROM jsonb_to_recordset(${records}::jsonb) AS f (
       index int, client_ref text, reason text, account bytea)`;
 }
 

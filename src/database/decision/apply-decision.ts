@@ -59,6 +59,8 @@ async function decide(
   const replace = decided.terms !== undefined;
   const withCharge = decided.withCharge === true;
   const currency = decided.terms?.currency ?? null;
+  const dailyLimit = decided.terms?.dailyLimit?.toString() ?? null;
+  const monthlyLimit = decided.terms?.monthlyLimit?.toString() ?? null;
   const changed = await trx.oneRow<Decided>`
     UPDATE agreements a SET
       decision = ${decided.decision}, approved = approved
@@ -67,9 +69,9 @@ async function decide(
       spent_day_total = CASE WHEN currency = coalesce(${currency}, currency) THEN spent_day_total ELSE 0 END,
       spent_month_total = CASE WHEN currency = coalesce(${currency}, currency) THEN spent_month_total
         ELSE 0 END,
-      daily_limit = CASE WHEN ${replace} THEN ${decided.terms?.dailyLimit?.toString() ?? null}::bigint
+      daily_limit = CASE WHEN ${replace} THEN ${dailyLimit}::bigint
         ELSE daily_limit END,
-      monthly_limit = CASE WHEN ${replace} THEN ${decided.terms?.monthlyLimit?.toString() ?? null}::bigint
+      monthly_limit = CASE WHEN ${replace} THEN ${monthlyLimit}::bigint
         ELSE monthly_limit END,
       granted_at = CASE WHEN ${withCharge} THEN at END,
       currency_before = CASE WHEN ${withCharge} AND ${replace} THEN currency END,

@@ -9,8 +9,7 @@ import type { Statements } from '../pool/statement';
  */
 export interface TemporalState {
   /**
-   * This database's own id, by which a namespace knows its owner. A copy of the database has the
-   * same id.
+   * This database's own id, by which a namespace knows it. A copy of the database has the same id.
    */
   installation: string;
   /** Null before the first worker. */

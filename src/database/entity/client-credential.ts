@@ -62,6 +62,7 @@ export interface Claim {
  * so the time tells nothing.
  */
 export async function authenticateClients(db: Executor, claims: Claim[]): Promise<(Client | undefined)[]> {
+  const clientIds = [...new Set(claims.map(({ clientId }) => clientId))];
   const found = await db.rows<{
     clientId: string;
     entityId: string;
@@ -77,7 +78,7 @@ export async function authenticateClients(db: Executor, claims: Claim[]): Promis
            e.token_generation,
            CASE WHEN c.previous_secret_until > clock_timestamp() THEN c.previous_secret_hash END AS previous_hash
     FROM client_credentials c JOIN entities e ON e.id = c.entity_id
-    WHERE c.client_id = ANY(${[...new Set(claims.map(({ clientId }) => clientId))]})`;
+    WHERE c.client_id = ANY(${clientIds})`;
   const byId = new Map(found.map((client) => [client.clientId, client]));
   return claims.map(({ clientId, clientSecret }) => {
     const client = byId.get(clientId);

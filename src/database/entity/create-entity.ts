@@ -140,11 +140,11 @@ export async function setEntityTrust(
   trustLevel: TrustLevel,
   providerId?: string,
 ): Promise<TrustLevel | undefined> {
-  const owner = providerId ?? null;
+  const provider = providerId ?? null;
   const set = await trx.row<{ before: TrustLevel }>`
     WITH before AS (
       SELECT id, trust_level FROM entities
-      WHERE id = ${merchantId} AND type = 'merchant' AND (${owner}::text IS NULL OR provider_id = ${owner})
+      WHERE id = ${merchantId} AND type = 'merchant' AND (${provider}::text IS NULL OR provider_id = ${provider})
       FOR NO KEY UPDATE)
     UPDATE entities e SET trust_level = ${trustLevel} FROM before WHERE e.id = before.id
     RETURNING before.trust_level AS before`;

@@ -148,11 +148,12 @@ async function closeByAnswer(
   limits: Limits,
 ): Promise<EndedIntent | undefined> {
   const approved = isApproval(answer);
+  const status = approved ? 'approved' : 'declined';
   const refusal = answer.customerDecision === 'suspended' ? 'suspended' : 'denied';
+  const reason = approved ? null : answer.blockMerchant ? 'blocked' : refusal;
   return trx.row<EndedIntent>`
     UPDATE intents i SET
-      status = ${approved ? 'approved' : 'declined'},
-      reason = ${approved ? null : answer.blockMerchant ? 'blocked' : refusal},
+      status = ${status}, reason = ${reason},
       customer_decision = ${answer.customerDecision}, block_merchant = ${answer.blockMerchant},
       daily_limit = ${limits.daily?.toString() ?? null}::bigint,
       monthly_limit = ${limits.monthly?.toString() ?? null}::bigint, closed_at = business_now(i.merchant_id),

@@ -110,13 +110,15 @@ export async function createIntents(
 /** Ends the open intents of the agreements. An intent whose window has passed is declined. */
 async function supersede(trx: Executor, intents: NewIntent[]): Promise<void> {
   if (intents.length === 0) return;
+  const agreementIds = intents.map((intent) => intent.agreement.id);
+  const merchantId = intents[0]?.agreement.merchantId;
   const ended = await trx.rows<EndedIntent>`
     UPDATE intents i SET
       status = CASE WHEN ${windowPassed(sql`now`)} THEN 'declined' ELSE 'superseded' END,
       reason = CASE WHEN ${windowPassed(sql`now`)} THEN 'expired' END,
       closed_at = now, sequence = i.sequence + 1
-    FROM (SELECT business_now(${intents[0]?.agreement.merchantId}) AS now) AS moment
-    WHERE i.agreement_id = ANY(${intents.map((intent) => intent.agreement.id)}) AND i.status = 'pending'
+    FROM (SELECT business_now(${merchantId}) AS now) AS moment
+    WHERE i.agreement_id = ANY(${agreementIds}) AND i.status = 'pending'
     RETURNING ${raw(ENDED_COLUMNS)}`;
   await endIntents(trx, ended, { cause: 'merchant', signal: 'intentClosed' });
 }

@@ -17,8 +17,8 @@ import { secretPlace } from '../webhook/change-endpoint';
  *
  * Each row is changed by a statement of its own, and only if it is still as it was read. A process
  * that changed it meanwhile encrypted it with the current key. Progress is not stored, for each
- * value names its key: a run that was killed and started again finds the rest. It runs as the owner
- * of the tables, for the service's role may not change most of these columns.
+ * value names its key: a run that was killed and started again finds the rest. It runs as the
+ * schema login, for the service's role may not change most of these columns.
  */
 
 interface EncryptedTable {

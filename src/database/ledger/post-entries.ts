@@ -2,7 +2,7 @@ import type { LedgerEntry } from '../../domain/books/ledger';
 import type { Executor } from '../pool/connection';
 import { jsonOf } from '../pool/json';
 
-/** Only the table's owner can give an entry an id below 1, which reads must find, too. */
+/** Only the schema login can give an entry an id below 1, which reads must find, too. */
 export const FIRST_ID = '-9223372036854775808';
 
 /**

@@ -14,23 +14,9 @@ export function sql(texts: TemplateStringsArray, ...values: unknown[]): Fragment
   return new Fragment(texts, values);
 }
 
-/**
- * The one way for text into a statement: nobody else's words may be in it.
- *
- * @param bindings values of its `:names`, if it has any
- * @throws Error if the text names a binding that was not given
- */
-export function raw(text: string | number, bindings?: Readonly<Record<string, unknown>>): Fragment {
-  if (!bindings) return new Fragment([String(text)], []);
-  const parts = String(text).split(/(?<!:):([a-zA-Z]\w*)/);
-  const texts = parts.filter((_, at) => at % 2 === 0);
-  const names = parts.filter((_, at) => at % 2 === 1);
-  const values = names.map((name) => {
-    const value = bindings[name];
-    if (value === undefined) throw new Error(`no binding for :${name}`);
-    return value;
-  });
-  return new Fragment(texts, values);
+/** The one way for text into a statement: nobody else's words may be in it. */
+export function raw(text: string | number): Fragment {
+  return new Fragment([String(text)], []);
 }
 
 /** Parts one after the other, of which there is at least one. */

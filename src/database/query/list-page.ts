@@ -97,7 +97,7 @@ export function allOf(...conditions: (Fragment | false)[]): Fragment {
 
 /**
  * A state as a part of a statement's text. Postgres plans a statement for all its runs, without the
- * values of bindings. A plan that reads all rows to find a few would then look as good as any.
+ * bound values. A plan that reads all rows to find a few would then look as good as any.
  */
 export function literal(state: string): Fragment {
   if (!/^[a-z_]+$/.test(state)) throw new Error('not the name of a state');

@@ -28,7 +28,7 @@ export interface ExceptionRecord extends Omit<
   /** The merchant's metadata of the refund, or of the charge. */
   metadata: Metadata | null;
   /** The operator who investigates it. */
-  owner: string | null;
+  assignee: string | null;
   operatorNote: string | null;
   /** Minor units of the charge that cannot be refunded meanwhile. */
   held: bigint;
@@ -41,7 +41,7 @@ export interface ExceptionRecord extends Omit<
 export const EXCEPTION_COLUMNS = `x.id AS exception_id, x.kind, x.state, x.reference,
   x.billing_request_id, x.refund_id, x.merchant_id, (SELECT name FROM entities WHERE id = x.merchant_id) AS merchant_name,
   x.bank_id, (SELECT name FROM entities WHERE id = x.bank_id) AS bank_name, x.payee_bank_id, x.amount, x.currency,
-  x.bank_transaction_id, x.opened_at, x.resolved_at, x.resolution, x.bank_note, x.announced, x.owner,
+  x.bank_transaction_id, x.opened_at, x.resolved_at, x.resolution, x.bank_note, x.announced, x.assignee,
   x.operator_note, x.reversal_bank_transaction_id,
   extract(epoch FROM clock_timestamp() - x.recorded_at)::float8 AS age_s,
   coalesce((SELECT r.metadata FROM refunds r WHERE r.id = x.refund_id),

@@ -29,8 +29,9 @@ export async function writeExceptions(
   },
 ): Promise<void> {
   if (changed.length === 0) return;
+  const ids = changed.map(({ id }) => id);
   const counted = await trx.rows<ExceptionRecord>`
-    UPDATE reconciliation_exceptions x SET announced = x.announced + 1 WHERE x.id = ANY(${changed.map(({ id }) => id)})
+    UPDATE reconciliation_exceptions x SET announced = x.announced + 1 WHERE x.id = ANY(${ids})
     RETURNING ${raw(EXCEPTION_COLUMNS)}`;
   const facts = new Map(changed.map(({ details, ...row }) => [row.id, { row, details }]));
   const batches = new Map<string, string>();

@@ -104,7 +104,7 @@ interface ExceptionToResolve extends ResolvedException {
   bankId: string;
   billingRequestId: string | null;
   refundId: string | null;
-  owner: string | null;
+  assignee: string | null;
   reversalId: string | null;
   /** There is a first answer that may stand. */
   canBeConfirmed: boolean;
@@ -153,7 +153,7 @@ async function lockException(
   await lockChargeOfException(trx, own);
   // Read once the charge is locked: until then another caller may resolve the exception.
   const found = await trx.row<ExceptionToResolve>`
-    SELECT x.id AS exception_id, x.kind, x.state, x.resolution, x.bank_id, x.owner,
+    SELECT x.id AS exception_id, x.kind, x.state, x.resolution, x.bank_id, x.assignee,
       x.billing_request_id, x.refund_id,
       x.reversal_bank_transaction_id AS reversal_id, ${raw(WRITES_OFF)} AS writes_off,
       (r.status = 'completed') IS TRUE OR EXISTS (
@@ -219,21 +219,21 @@ export async function takeBanksAnswer(
  * @throws Failure not_found; already_resolved
  */
 export async function takeAsOperator(trx: Transaction, by: Actor, exceptionId: string): Promise<void> {
-  const { actor: owner, reason: note } = by;
+  const { actor: assignee, reason: note } = by;
   const before = await lockException(trx, { cause: 'operator', note }, exceptionId);
   const { state, bankId } = before;
   if (state === 'resolved') throw new Failure('already_resolved', 'The exception is resolved already.');
-  if (before.owner === owner) return;
+  if (before.assignee === assignee) return;
   const change = trx.oneRow<Row>`
-    UPDATE reconciliation_exceptions SET state = 'investigating', owner = ${owner}, sequence = sequence + 1,
+    UPDATE reconciliation_exceptions SET state = 'investigating', assignee = ${assignee}, sequence = sequence + 1,
       operator_note = coalesce(${note}, operator_note)
     WHERE id = ${exceptionId}
     RETURNING id, sequence, business_now(coalesce(merchant_id, payee_bank_id, bank_id)) AS at`;
   const row = await act(trx, by, change, () => ({
     action: 'exception.taken',
     entityId: bankId,
-    before: { exceptionId, state, owner: before.owner },
-    after: { exceptionId, state: 'investigating', owner },
+    before: { exceptionId, state, owner: before.assignee },
+    after: { exceptionId, state: 'investigating', owner: assignee },
   }));
   await writeTransitions(trx, { event: 'exception.investigating', cause: 'operator', row });
 }

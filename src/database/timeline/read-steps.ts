@@ -31,10 +31,11 @@ export async function readEvents(
   billings: { scheduleId: string | null; n: number | null }[],
   limit: number,
 ): Promise<RecordedEvent[]> {
+  const scheduleIds = billings.map(({ scheduleId }) => scheduleId);
+  const numbers = billings.map(({ n }) => String(n));
   const latest = await customPlan(db).rows<RecordedEvent>`
     ${raw(EVENT)} FROM events e WHERE e.resource_id = ANY(${ids})
-    UNION ALL ${raw(EVENT)} FROM unnest(${billings.map(({ scheduleId }) => scheduleId)}::text[],
-      ${billings.map(({ n }) => String(n))}::text[]) AS billing (schedule_id, n)
+    UNION ALL ${raw(EVENT)} FROM unnest(${scheduleIds}::text[], ${numbers}::text[]) AS billing (schedule_id, n)
       JOIN events e ON e.resource_id = billing.schedule_id AND e.details->>'n' = billing.n
     ORDER BY at DESC, sequence DESC LIMIT ${limit}`;
   return latest.toReversed();
@@ -89,16 +90,19 @@ export async function readCalls(
   const calls = events.filter(
     ({ type, cause, sequence }) => sequence === 1 && cause !== 'network' && CALLS.includes(type),
   );
+  const resourceIds = calls.map(({ resourceId }) => resourceId);
+  const moments = calls.map(({ at }) => at.toISOString());
+  const commitIds = calls.map(({ commitId }) => commitId);
+  const causes = calls.map(({ cause }) => cause);
+  const requestIds = calls.map(({ requestId }) => requestId);
   return customPlan(db).rows<Step<'call'>>`
     SELECT c.at, 'call' AS what, c.resource_id, c.cause AS role, c.request_id,
       k.caller_id,
       CASE WHEN k.caller_id IS NOT NULL THEN true
         WHEN c.at > clock_timestamp() - ${KEPT}::interval THEN false END
         AS idempotency_key
-    FROM unnest(${calls.map(({ resourceId }) => resourceId)}::text[],
-      ${calls.map(({ at }) => at.toISOString())}::timestamptz[],
-      ${calls.map(({ commitId }) => commitId)}::uuid[], ${calls.map(({ cause }) => cause)}::text[],
-      ${calls.map(({ requestId }) => requestId)}::text[])
+    FROM unnest(${resourceIds}::text[], ${moments}::timestamptz[], ${commitIds}::uuid[],
+      ${causes}::text[], ${requestIds}::text[])
       AS c (resource_id, at, commit_id, cause, request_id)
     LEFT JOIN LATERAL (
       SELECT caller_id FROM idempotency_keys

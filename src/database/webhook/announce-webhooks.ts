@@ -95,12 +95,13 @@ export async function announce(trx: Executor, announcements: Announcement[]): Pr
 }
 
 async function readReceivers(trx: Executor, announcements: Announcement[]): Promise<Map<string, Receiver>> {
+  const entityIds = [...new Set(announcements.map((one) => one.entityId))];
   const found = await trx.rows<Receiver>`
     SELECT e.id AS entity_id, e.type AS entity_type, w.url IS NOT NULL AS has_url,
            w.failing_since IS NOT NULL OR e.status = 'disabled' AS failing, clock_timestamp() AS now,
            ${raw(ENCRYPTED_SECRETS)}
     FROM webhook_endpoints w JOIN entities e ON e.id = w.entity_id
-    WHERE w.entity_id = ANY(${[...new Set(announcements.map((one) => one.entityId))]})`;
+    WHERE w.entity_id = ANY(${entityIds})`;
   return new Map(found.map((one) => [one.entityId, one]));
 }
 
@@ -150,18 +151,20 @@ export async function bodyWithout(
 }
 
 async function insertDeliveries(trx: Executor, deliveries: NewDelivery[]): Promise<void> {
+  const ids = deliveries.map((one) => one.id);
+  const entityIds = deliveries.map((one) => one.receiver.entityId);
+  const types = deliveries.map((one) => one.announcement.webhookType);
+  const batchIds = deliveries.map((one) => one.batchId);
+  const bodies = deliveries.map((one) => one.bodyEncrypted);
+  const ofWorkflows = deliveries.map((one) => one.workflowId);
+  const haveUrl = deliveries.map((one) => one.receiver.hasUrl);
   await trx.rows`
     INSERT INTO webhook_deliveries (id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id,
       commit_id, status, finished_at)
     SELECT id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id, ${trx.commitId},
       CASE WHEN has_url THEN 'pending' ELSE 'failed' END, CASE WHEN NOT has_url THEN clock_timestamp() END
-    FROM unnest(${deliveries.map((one) => one.id)}::text[],
-      ${deliveries.map((one) => one.receiver.entityId)}::text[],
-      ${deliveries.map((one) => one.announcement.webhookType)}::text[],
-      ${deliveries.map((one) => one.batchId)}::text[],
-      ${deliveries.map((one) => one.bodyEncrypted)}::bytea[],
-      ${deliveries.map((one) => one.workflowId)}::text[],
-      ${deliveries.map((one) => one.receiver.hasUrl)}::boolean[])
+    FROM unnest(${ids}::text[], ${entityIds}::text[], ${types}::text[], ${batchIds}::text[],
+      ${bodies}::bytea[], ${ofWorkflows}::text[], ${haveUrl}::boolean[])
       AS d (id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id, has_url)`;
 }
 

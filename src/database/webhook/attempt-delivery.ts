@@ -230,10 +230,11 @@ export async function attemptsUnderWay(db: Executor, entityId: string): Promise<
 
 /** Counts the attempts that may still be made. */
 export async function stillUnderWay(db: Executor, attempts: AttemptUnderWay[]): Promise<number> {
+  const deliveryIds = attempts.map(({ deliveryId }) => deliveryId);
+  const ends = attempts.map(({ until }) => until);
   const { count } = await db.oneRow<{ count: number }>`
     SELECT count(*)::int AS count
-    FROM unnest(${attempts.map(({ deliveryId }) => deliveryId)}::text[],
-      ${attempts.map(({ until }) => until)}::timestamptz[]) AS a (id, until)
+    FROM unnest(${deliveryIds}::text[], ${ends}::timestamptz[]) AS a (id, until)
     JOIN webhook_deliveries d ON d.id = a.id
     WHERE d.claimed_until = a.until AND a.until > clock_timestamp()`;
   return count;

@@ -48,12 +48,12 @@ const ROTATION = '24 hours';
 /**
  * A retired secret still signs the notice of a changed endpoint for this long: the receiver would
  * not believe a notice with a thief's secret alone. By then it has refused every webhook for three
- * days, which its owner notices.
+ * days, which the receiver notices.
  */
 const KEPT = '72 hours';
 /**
  * Most that are kept of one entity, so that a notice stays short. The oldest stay: a thief that
- * rotates drives out none of the owner's.
+ * rotates drives out none of the receiver's.
  */
 const KEPT_MAX = 10;
 

@@ -39,12 +39,13 @@ export async function forgetDeliveries(db: Executor, keptDays: number): Promise<
       AND created_at < clock_timestamp() - ${keptDays} * interval '1 day'
     ORDER BY id LIMIT ${raw(SWEEP)} FOR UPDATE SKIP LOCKED`;
   if (past.length === 0) return false;
+  const ids = past.map(({ id }) => id);
+  const hashes = past.map((one) => hashOf(db.keyring, one));
   // Since they were read, some may have been redelivered, or forgotten by another process.
   await db.rows`
     WITH past AS (
       SELECT d.id, given.hash FROM webhook_deliveries d
-      JOIN unnest(${past.map(({ id }) => id)}::text[],
-      ${past.map((one) => hashOf(db.keyring, one))}::bytea[]) AS given (id, hash) USING (id)
+      JOIN unnest(${ids}::text[], ${hashes}::bytea[]) AS given (id, hash) USING (id)
       WHERE d.status <> 'pending' ORDER BY d.id FOR UPDATE OF d SKIP LOCKED
     ), attempts AS (
       DELETE FROM webhook_attempts a USING past WHERE a.delivery_id = past.id

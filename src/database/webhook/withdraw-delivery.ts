@@ -99,12 +99,12 @@ export async function withdraw(
 
 async function endDeliveries(trx: Executor, over: Asked[]): Promise<void> {
   if (over.length === 0) return;
+  const ids = over.map(({ deliveryId }) => deliveryId);
   const unseen = over.flatMap(({ deliveryId, undelivered }) => (undelivered ? [deliveryId] : []));
   await trx.rows`
     UPDATE webhook_deliveries SET status = 'failed', finished_at = coalesce(finished_at, clock_timestamp()),
       withdrawn_at = CASE WHEN id = ANY(${unseen}) THEN clock_timestamp() END
-    WHERE id = ANY(${over.map(({ deliveryId }) => deliveryId)}) AND (status = 'pending'
-      OR id = ANY(${unseen}))`;
+    WHERE id = ANY(${ids}) AND (status = 'pending' OR id = ANY(${unseen}))`;
 }
 
 /**

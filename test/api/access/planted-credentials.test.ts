@@ -3,7 +3,7 @@ import { sign } from 'jsonwebtoken';
 import { newClientSecret } from '../../../src/database/entity/client-credential';
 import { recordAuditEvent } from '../../../src/database/record/audit-event';
 import { openDatabase } from '../../../src/database/pool/connection';
-import { raw } from '../../../src/database/pool/statement';
+import { sql, type Fragment } from '../../../src/database/pool/statement';
 import { newId } from '../../../src/database/identifier/new-id';
 import { makeKeyring, readKeyring, type Keyring } from '../../../src/database/keyring/keyring';
 import { claimRing, requireRing } from '../../../src/database/key-rotation/claim-keyring';
@@ -32,9 +32,9 @@ beforeAll(async () => {
 });
 
 /** Runs a statement together with an audit event, which the login may write as well. */
-const plant = (action: `${string}.${string}`, entityId: string | null, sql: string, bindings: object) =>
+const plant = (action: `${string}.${string}`, entityId: string | null, statement: Fragment) =>
   test.db.transaction(async (trx) => {
-    await trx.rows`${raw(sql, { ...bindings })}`;
+    await trx.rows`${statement}`;
     await recordAuditEvent(trx, OPERATOR, { action, entityId });
   });
 
@@ -52,25 +52,24 @@ const hashOf = (entityId: string) =>
   SELECT secret_hash AS hash, previous_secret_hash AS previous FROM client_credentials
   WHERE entity_id = ${entityId}`;
 
-const PREVIOUS = `UPDATE client_credentials
-  SET previous_secret_hash = :hash, previous_secret_until = clock_timestamp() + interval '1 day'
-  WHERE entity_id = :entityId`;
+const setPrevious = (entityId: string, hash: Buffer | undefined) => sql`
+  UPDATE client_credentials
+  SET previous_secret_hash = ${hash}, previous_secret_until = clock_timestamp() + interval '1 day'
+  WHERE entity_id = ${entityId}`;
 
 describe('a planted hash of a client secret', () => {
   it('is refused where no audit event is written with it', async () => {
     const { entityId } = bank;
     const hash = (await hashOf(entityId))?.hash;
-    for (const sql of [
-      PREVIOUS,
-      'UPDATE client_credentials SET secret_hash = :hash WHERE entity_id = :entityId',
+    for (const statement of [
+      setPrevious(entityId, hash),
+      sql`UPDATE client_credentials SET secret_hash = ${hash} WHERE entity_id = ${entityId}`,
     ]) {
-      await expect(
-        test.db.transaction((trx) => trx.rows`${raw(sql, { hash, entityId })}`),
-      ).rejects.toMatchObject(UNRECORDED);
+      await expect(test.db.transaction((trx) => trx.rows`${statement}`)).rejects.toMatchObject(UNRECORDED);
     }
     // An audit event about somebody else does not count.
     await expect(
-      plant('client_secret.rotated', thief.entityId, PREVIOUS, { hash, entityId }),
+      plant('client_secret.rotated', thief.entityId, setPrevious(entityId, hash)),
     ).rejects.toMatchObject(UNRECORDED);
     expect((await hashOf(entityId))?.previous).toBeNull();
   });
@@ -92,7 +91,7 @@ describe('a planted hash of a client secret', () => {
       [(await hashOf(thief.entityId))?.hash ?? stored, thief.clientSecret],
     ];
     for (const [hash, secret] of planted) {
-      await plant('client_secret.rotated', entityId, PREVIOUS, { hash, entityId });
+      await plant('client_secret.rotated', entityId, setPrevious(entityId, hash));
       expect(await tokenStatus(clientId, secret)).toBe(401);
     }
     expect(await tokenStatus(clientId, bank.clientSecret)).toBe(200);
@@ -101,15 +100,16 @@ describe('a planted hash of a client secret', () => {
   });
 });
 
+const insertKey = (kid: string, encrypted: Buffer | undefined) => sql`
+  INSERT INTO signing_keys (kid, private_key_encrypted, retired_at)
+  VALUES (${kid}, ${encrypted}, clock_timestamp() + interval '1 second')`;
+
 describe('a planted signing key', () => {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const insert = `INSERT INTO signing_keys (kid, private_key_encrypted, retired_at) VALUES (:kid, :encrypted, clock_timestamp() + interval '1 second')`;
 
   it('is refused where no audit event is written with it', async () => {
     await expect(
-      test.db.transaction(
-        (trx) => trx.rows`${raw(insert, { kid: newId('signingKey'), encrypted: randomBytes(99) })}`,
-      ),
+      test.db.transaction((trx) => trx.rows`${insertKey(newId('signingKey'), randomBytes(99))}`),
     ).rejects.toMatchObject(UNRECORDED);
   });
 
@@ -121,7 +121,7 @@ describe('a planted signing key', () => {
     for (const encrypted of [randomBytes(99), Buffer.from(pem), own?.encrypted]) {
       const kid = newId('signingKey');
       kids.push(kid);
-      await plant('signing_key.rotated', null, insert, { kid, encrypted });
+      await plant('signing_key.rotated', null, insertKey(kid, encrypted));
     }
     // A process that has never seen the keys before.
     const other = await serveApi(test.db);

@@ -1,5 +1,4 @@
-import { openDatabase } from '../../../src/database/pool/connection';
-import { raw } from '../../../src/database/pool/statement';
+import { openDatabase, type Executor } from '../../../src/database/pool/connection';
 import { newId } from '../../../src/database/identifier/new-id';
 import { foldBalances } from '../../../src/database/ledger/fold-balances';
 import { postEntries } from '../../../src/database/ledger/post-entries';
@@ -222,7 +221,7 @@ describe('the ledger', () => {
       await postEntries(trx, [entry]);
       await trx.query('SET CONSTRAINTS ALL IMMEDIATE');
       await trx.query('SET CONSTRAINTS ALL DEFERRED');
-      await trx.rows`${raw(ANOTHER_POSTING, { resourceId: entry.resourceId })}`;
+      await postFirstAgain(trx, entry.resourceId);
     });
     await expect(forged).rejects.toThrow('does not balance');
   });
@@ -245,10 +244,11 @@ describe('the ledger', () => {
   it('takes no posting for an entry that is written already, though it would balance', async () => {
     const entry = anyCharge();
     await posted(entry);
-    const balanced = ANOTHER_POSTING.replace('AND n = 1', '').replace('9', 'n + 2');
-    await expect(db.rows`${raw(balanced, { resourceId: entry.resourceId })}`).rejects.toThrow(
-      'a correction is an entry of its own',
-    );
+    const balanced = db.rows`
+      INSERT INTO ledger_postings (entry_id, n, party_id, account, currency, direction, amount)
+      SELECT entry_id, n + 2, party_id, account, currency, direction, amount FROM ledger_postings
+      WHERE entry_id = (SELECT id FROM ledger_entries WHERE resource_id = ${entry.resourceId})`;
+    await expect(balanced).rejects.toThrow('a correction is an entry of its own');
   });
 
   it('has balances that nobody writes but by posting', async () => {
@@ -307,7 +307,8 @@ describe('the ledger', () => {
   });
 });
 
-/** The first posting of an entry once more, with which it does not balance. */
-const ANOTHER_POSTING = `INSERT INTO ledger_postings (entry_id, n, party_id, account, currency, direction, amount)
+/** With its first posting twice, an entry does not balance. */
+const postFirstAgain = (trx: Executor, resourceId: string) => trx.rows`
+  INSERT INTO ledger_postings (entry_id, n, party_id, account, currency, direction, amount)
   SELECT entry_id, 9, party_id, account, currency, direction, amount FROM ledger_postings
-  WHERE entry_id = (SELECT id FROM ledger_entries WHERE resource_id = :resourceId) AND n = 1`;
+  WHERE entry_id = (SELECT id FROM ledger_entries WHERE resource_id = ${resourceId}) AND n = 1`;

@@ -1,7 +1,7 @@
 import { recordAuditEvent } from '../../../src/database/record/audit-event';
 import { writeTransitions } from '../../../src/database/transition/write-transition';
 import type { Transaction } from '../../../src/database/pool/connection';
-import { raw } from '../../../src/database/pool/statement';
+import { raw, sql, type Fragment } from '../../../src/database/pool/statement';
 import { newWebhookSecret, replaceWebhookSecret } from '../../../src/database/webhook/change-endpoint';
 import { databaseOfFile } from '../../support/database';
 import { OPERATOR } from '../../support/operator';
@@ -20,50 +20,58 @@ const UNRECORDED = {
   code: '23001',
   message: expect.stringMatching(/together with an (?:audit )?event alone/) as string,
 };
-const change = (sql: string, also: (trx: Transaction) => Promise<unknown> = () => Promise.resolve()) =>
+const change = (
+  statement: Fragment,
+  also: (trx: Transaction) => Promise<unknown> = () => Promise.resolve(),
+) =>
   test.db.transaction(async (trx) => {
-    await trx.rows`${raw(sql, { ...ids })}`;
+    await trx.rows`${statement}`;
     await also(trx);
   });
 
-const ENDPOINT = 'UPDATE webhook_endpoints SET';
+const ENDPOINT = sql`UPDATE webhook_endpoints SET`;
 it.each([
   [
     'where webhooks go',
-    `${ENDPOINT} url = 'https://mine.example' WHERE entity_id = :merchantId`,
+    (id: string) => sql`${ENDPOINT} url = 'https://mine.example' WHERE entity_id = ${id}`,
     'endpoint.changed',
   ],
   [
     'the secret of webhooks',
-    `${ENDPOINT} secret_encrypted = '' WHERE entity_id = :merchantId`,
+    (id: string) => sql`${ENDPOINT} secret_encrypted = '' WHERE entity_id = ${id}`,
     'webhook_secret.rotated',
   ],
   [
     'who is trusted',
-    `UPDATE entities SET trust_level = 'trusted' WHERE id = :merchantId`,
+    (id: string) => sql`UPDATE entities SET trust_level = 'trusted' WHERE id = ${id}`,
     'entity.trust_set',
   ],
-  ['who is let in', `UPDATE entities SET status = 'active' WHERE id = :merchantId`, 'entity.enabled'],
+  [
+    'who is let in',
+    (id: string) => sql`UPDATE entities SET status = 'active' WHERE id = ${id}`,
+    'entity.enabled',
+  ],
   [
     'whose tokens are good',
-    'UPDATE entities SET token_generation = token_generation + 1 WHERE id = :merchantId',
+    (id: string) => sql`UPDATE entities SET token_generation = token_generation + 1 WHERE id = ${id}`,
     'entity.tokens_revoked',
   ],
-] as const)('no statement changes %s without its audit event', async (_, sql, action) => {
-  await expect(change(sql)).rejects.toMatchObject(UNRECORDED);
+] as const)('no statement changes %s without its audit event', async (_, changing, action) => {
+  const statement = changing(ids.merchantId);
+  await expect(change(statement)).rejects.toMatchObject(UNRECORDED);
   const others = [
     { action, entityId: ids.bankId },
     { action: 'entity.created', entityId: ids.merchantId },
   ] as const;
   for (const other of others) {
-    const withOther = change(sql, (trx) => recordAuditEvent(trx, OPERATOR, other));
+    const withOther = change(statement, (trx) => recordAuditEvent(trx, OPERATOR, other));
     await expect(withOther).rejects.toMatchObject(UNRECORDED);
   }
-  await change(sql, (trx) => recordAuditEvent(trx, OPERATOR, { action, entityId: ids.merchantId }));
+  await change(statement, (trx) => recordAuditEvent(trx, OPERATOR, { action, entityId: ids.merchantId }));
 });
 
 it('no statement closes a month without its audit event', async () => {
-  const close = `INSERT INTO ledger_periods (month) VALUES ('2001-01-01')`;
+  const close = sql`INSERT INTO ledger_periods (month) VALUES ('2001-01-01')`;
   await expect(change(close)).rejects.toMatchObject(UNRECORDED);
   await change(close, (trx) => recordAuditEvent(trx, OPERATOR, { action: 'period.closed', entityId: null }));
 });
@@ -73,8 +81,9 @@ it.each([
   ['a decision', 'agreements', 'agreementId', `decision = 'approve_recurring'`],
   ['the amount of a schedule', 'schedules', 'scheduleId', 'amount = 999999'],
 ] as const)('no statement changes %s without its event', async (_, table, id, set) => {
-  await expect(change(`UPDATE ${table} SET ${set} WHERE id = :${id}`)).rejects.toMatchObject(UNRECORDED);
-  const counted = `UPDATE ${table} SET ${set}, sequence = sequence + 1 WHERE id = :${id}`;
+  const changed = sql`UPDATE ${raw(table)} SET ${raw(set)} WHERE id = ${ids[id]}`;
+  await expect(change(changed)).rejects.toMatchObject(UNRECORDED);
+  const counted = sql`UPDATE ${raw(table)} SET ${raw(set)}, sequence = sequence + 1 WHERE id = ${ids[id]}`;
   await expect(change(counted)).rejects.toMatchObject(UNRECORDED);
   await change(counted, async (trx) => {
     const now = await trx.row<{ sequence: number }>`SELECT sequence FROM ${raw(table)} WHERE id = ${ids[id]}`;
@@ -96,7 +105,7 @@ it('a party that has changed its address a thousand times has few of its acts re
   });
   const read = await test.db.transaction(async (trx) => {
     await trx.rows`
-      ${raw(ENDPOINT)} url = 'https://mine.example' WHERE entity_id = ${ids.merchantId}`;
+      ${ENDPOINT} url = 'https://mine.example' WHERE entity_id = ${ids.merchantId}`;
     await recordAuditEvent(trx, OPERATOR, act);
     const before = await actsRead(trx);
     await trx.rows`SET CONSTRAINTS ALL IMMEDIATE`;

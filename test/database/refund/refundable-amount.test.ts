@@ -65,7 +65,7 @@ async function insertException(
   const isBooked = kind === 'amount_differs';
   await trx.rows`
     INSERT INTO reconciliation_exceptions (id, kind, state, billing_request_id, refund_id, amount, currency,
-      direction, booked_amount, booked_currency, owner, resolution, resolved_at, opened_at)
+      direction, booked_amount, booked_currency, assignee, resolution, resolved_at, opened_at)
     VALUES (${id}, ${kind}, ${state}, ${chargeId}, ${refundId}, 1, 'NGN',
       ${isBooked || kind === 'missing_at_bank' ? 'credit' : null}, ${isBooked ? 2 : null},
       ${isBooked ? 'NGN' : null}, 'Ada', ${isResolved ? 'confirmed' : null}, ${isResolved ? new Date() : null},

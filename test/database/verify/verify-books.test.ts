@@ -277,7 +277,7 @@ const FOUND: Record<string, string> = {
     UPDATE refunds SET status = 'completed', returned_at = NULL, return_transaction_id = NULL, return_reference = NULL,
       returned_by = NULL WHERE id = ':returnedId'
     -- refunds: :returnedId: its row says status completed, ${EVENT_SAYS} status returned
-    UPDATE reconciliation_exceptions SET state = 'investigating', owner = 'operator' WHERE id = ':openId'
+    UPDATE reconciliation_exceptions SET state = 'investigating', assignee = 'operator' WHERE id = ':openId'
     -- exceptions: :openId: its row says state investigating, ${EVENT_SAYS} state open
     UPDATE reconciliation_exceptions SET resolution = 'no_difference' WHERE id = ':writtenOffBy'
     -- exceptions: :writtenOffBy: its row says resolution no_difference, ${EVENT_SAYS} resolution written_off
