@@ -152,7 +152,7 @@ export async function up(knex: Knex): Promise<void> {
     );
     CREATE INDEX extra_bookings_by_reference ON extra_bookings (bank_id, reference) WHERE reference IS NOT NULL;
     CREATE INDEX extra_bookings_of_charge ON extra_bookings (billing_request_id);
-    CREATE INDEX extra_bookings_of_file ON extra_bookings (matched_by);
+    CREATE INDEX extra_bookings_of_file ON extra_bookings (matched_by, billing_request_id);
     CREATE INDEX extra_bookings_standing ON extra_bookings (bank_id, billing_request_id) WHERE stands;
     COMMENT ON TABLE extra_bookings IS
       'Lines of bank files that belong to a charge or a refund, and settle nothing';

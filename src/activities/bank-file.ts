@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { completeBankFile, openDifferences } from '../database/bank-file/open-differences';
-import { endExceptionsOfFile, matchLines, type Matching } from '../database/bank-file/match-lines';
+import { judgeFile } from '../database/bank-file/judge-file';
+import { matchLines, type Matching } from '../database/bank-file/match-lines';
 import { findMissing } from '../database/bank-file/find-missing';
 import { readBankFile, type BankFileStatus } from '../database/bank-file/receive-bank-file';
 import type { Database } from '../database/pool/connection';
@@ -36,7 +37,7 @@ export function createBankFileActivities(
 
   return {
     matchLines: (statementId) => matchLines(matchingOf(statementId), statementId),
-    endExplained: (statementId) => endExceptionsOfFile(matchingOf(statementId), statementId),
+    endExplained: (statementId) => judgeFile(matchingOf(statementId), statementId),
     findMissingAtBank: (statementId) => findMissing(matchingOf(statementId), statementId),
     openExceptions: (statementId) => openDifferences(matchingOf(statementId), statementId),
     async completeStatement(statementId) {

@@ -13,13 +13,28 @@ import { workOnFile } from './receive-bank-file';
 
 /** Bookings of one transaction, and of one page of differences. */
 const PAGE = 1_000;
-/** A bank keeps the business days of its customers' country. */
-const reachesOf = (trx: Executor, bankId: string, statementId: string) =>
-  trx.rows<{ currency: string; day: string; country: string | null }>`
+/**
+ * The last day, by currency and under `*` for all, whose bookings a bank should have made by the
+ * days that its files reach. A bank keeps the business days of its customers' country.
+ */
+export async function dueDays(
+  trx: Executor,
+  bankId: string,
+  statementId: string,
+  bookingDays: number,
+): Promise<Map<string, string>> {
+  const reaches = await trx.rows<{ currency: string; day: string; country: string | null }>`
   SELECT r.key AS currency, max(r.value) AS day,
     (SELECT country FROM customers WHERE bank_id = ${bankId} ORDER BY id LIMIT 1) AS country
   FROM bank_statements s, jsonb_each_text(s.reaches) AS r
   WHERE s.bank_id = ${bankId} AND (s.status = 'completed' OR s.id = ${statementId}) GROUP BY 1`;
+  return new Map(
+    reaches.map(({ currency, day, country }) => [
+      currency,
+      businessDaysBefore(day, bookingDays, country ?? ''),
+    ]),
+  );
+}
 
 /**
  * Reports a page of the bookings that the bank's files have passed, while there is room to keep
@@ -36,9 +51,7 @@ function openMissing(trx: Executor, bankId: string, statementId: string, dueBy: 
       AND e.bank_id = ${bankId} AND e.matched_by IS NULL AND e.reported_in IS NULL AND e.ended_at IS NULL
       AND e.written_off_at IS NULL
       AND e.settlement_day <= greatest(r.day, ${ofOthers}::date)
-      AND e.settlement_day >= (
-        SELECT begins FROM bank_statements WHERE bank_id = ${bankId} AND begins IS NOT NULL
-        ORDER BY recorded_at, id LIMIT 1)
+      AND e.settlement_day >= (SELECT begins FROM expectations WHERE bank_id = ${bankId})
       AND NOT EXISTS (
         SELECT FROM bank_statements o JOIN bank_statement_pages p ON p.statement_id = o.id
         WHERE o.bank_id = ${bankId} AND o.id <> ${statementId} AND o.status = 'processing')
@@ -73,13 +86,7 @@ function findNextMissing({ db, bookingDays }: Matching, statementId: string): Pr
   return workOnFile(db, statementId, async (trx, { bankId, done, summary }) => {
     // A restored back-up may have lost lines of the file, which the bank does not lack.
     if (done < summary.lines) return false;
-    const reaches = await reachesOf(trx, bankId, statementId);
-    const due = new Map(
-      reaches.map(({ currency, day, country }) => [
-        currency,
-        businessDaysBefore(day, bookingDays, country ?? ''),
-      ]),
-    );
+    const due = await dueDays(trx, bankId, statementId, bookingDays);
     const opened = await openMissing(trx, bankId, statementId, due);
     return opened !== undefined;
   });

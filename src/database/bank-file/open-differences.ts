@@ -5,6 +5,7 @@ import { raw, sql } from '../pool/statement';
 import { recordsOf } from '../pool/json';
 import { openExceptions, type NewException } from '../reconciliation-exception/open-exceptions';
 import { SWEEP } from '../query/sweep';
+import { lockCharges } from './judge-bookings';
 import type { Matching } from './match-lines';
 import { workOnFile } from './receive-bank-file';
 
@@ -96,7 +97,7 @@ function openNext(
         AND (d.position, e.n) > (${after.position}, ${after.n})
         AND e.one->>'difference' = ANY(${kinds}) AND e.one->>'exceptionId' IS NULL
       ORDER BY d.position, e.n LIMIT ${raw(LOOKED_AT)}`
-    ).map((at) => ({ ...at, of: exceptionOf(bankId, at.one) }));
+    ).map((at) => ({ ...at, of: exceptionOf(bankId, statementId, at.one) }));
     await lockCharges(
       trx,
       found.flatMap(({ of }) => of.billingRequestId ?? []),
@@ -112,12 +113,16 @@ function openNext(
       exceptionId: there[at]?.exceptionId ?? idOf.get(subjectOf(of)) ?? null,
       bankTransactionId: one.bankTransactionId ?? null,
       networkReference: one.networkReference ?? null,
+      missingDirection: missingSide(one),
     }));
     // A booking without room is marked for the bank's next file to report again.
     await trx.rows`
   WITH looked AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(${recordsOf(looked)}::jsonb) AS d
-      (position int, n int, exception_id text, bank_transaction_id text, network_reference text)),
+      (position int, n int, exception_id text, bank_transaction_id text, network_reference text, missing_direction text)),
+  told AS (
+    UPDATE reconciliation_exceptions x SET reported_in = ${statementId}, first_reported_in = coalesce(first_reported_in, ${statementId})
+    WHERE x.id IN (SELECT exception_id FROM looked) AND x.reported_in IS DISTINCT FROM ${statementId}),
   counted AS (
     UPDATE bank_statements SET exceptions = exceptions + ${opened.size} WHERE id = ${statementId}),
   unreported AS (
@@ -135,8 +140,7 @@ function openNext(
   });
 }
 
-/** An unknown line belongs to its bank and to no charge, even if it resembles a booking. */
-function exceptionOf(bankId: string, one: Opening): NewException {
+function exceptionOf(bankId: string, statementId: string, one: Opening): NewException {
   const isUnknown = one.difference === 'unknown_here';
   const [amount, currency] = isUnknown
     ? [one.amount, one.currency]
@@ -144,8 +148,8 @@ function exceptionOf(bankId: string, one: Opening): NewException {
   const isNamed = isUnknown && one.reference !== undefined && isReference(one.reference);
   return {
     kind: one.difference,
-    billingRequestId: isUnknown ? null : (one.billingRequestId ?? null),
-    refundId: isUnknown ? null : (one.refundId ?? null),
+    billingRequestId: one.billingRequestId ?? null,
+    refundId: one.refundId ?? null,
     booking: {
       bankId,
       bankTransactionId: one.bankTransactionId ?? null,
@@ -156,6 +160,7 @@ function exceptionOf(bankId: string, one: Opening): NewException {
       bookedCurrency: one.currency ?? null,
       reference: isNamed ? (one.reference ?? null) : null,
       bookedOn: isUnknown ? (one.bookingDate ?? null) : null,
+      reportedIn: statementId,
     },
   };
 }
@@ -166,39 +171,45 @@ const minorUnits = (amount: string | undefined) => (amount === undefined ? null 
 const subjectOf = (of: NewException): unknown =>
   of.billingRequestId === null ? of : `${of.billingRequestId} ${of.refundId ?? ''}`;
 
-/** Several charges are locked by ascending id, which is the order everywhere. */
-async function lockCharges(trx: Transaction, ids: string[]): Promise<void> {
-  await trx.rows`SELECT FROM billing_requests WHERE id = ANY(${ids}) ORDER BY id FOR UPDATE`;
-}
+/** A line on the other side of its booking differs from it. */
+const missingSide = ({ difference, direction }: Opening) =>
+  difference === 'missing_at_bank' ? direction : null;
 
 /** SQL: the booking `e` that a difference `d` is about. */
 const isBooking = (bankId: string) => sql`
   e.bank_id = ${bankId}
   AND e.identified_by = CASE WHEN d.bank_transaction_id IS NULL THEN 'reference' ELSE 'bankTransactionId' END
-  AND e.identifier = coalesce(d.bank_transaction_id, d.network_reference)`;
+  AND e.identifier = coalesce(d.bank_transaction_id, d.network_reference)
+  AND e.direction = coalesce(d.missing_direction, e.direction)`;
 
 /**
  * The exception that a difference has already: the unresolved one of its charge or refund, or one
  * of the same line, even if resolved. No exception is opened for a booking that another file has
- * matched meanwhile, or whose money was found not to have moved.
+ * matched meanwhile, or whose money was found not to have moved. A line of a charge or refund was
+ * judged with it (`judge-bookings.ts`).
  */
 function findThere(
   trx: Transaction,
   bankId: string,
   found: readonly Found[],
 ): Promise<{ exceptionId: string | null; isNew: boolean }[]> {
-  const given = found.map(({ one: { networkReference }, of: { booking, ...of } }, n) => ({
+  const given = found.map(({ one, of: { booking, ...of } }, n) => ({
     ...booking,
     ...of,
-    networkReference,
+    networkReference: one.networkReference,
+    missingDirection: missingSide(one),
     n,
   }));
   return trx.rows`
   SELECT x.id AS exception_id, x.id IS NULL AND NOT EXISTS (
     SELECT FROM expected_bookings e WHERE d.kind <> 'unknown_here' AND ${isBooking(bankId)}
-      AND (e.ended_at IS NOT NULL OR (d.kind = 'missing_at_bank' AND e.matched_by IS NOT NULL))) AS is_new
+      AND (e.ended_at IS NOT NULL OR (d.kind = 'missing_at_bank' AND e.matched_by IS NOT NULL)))
+    AND NOT (d.kind = 'unknown_here' AND (d.billing_request_id IS NOT NULL OR EXISTS (
+      SELECT FROM extra_bookings e WHERE e.bank_id = ${bankId} AND (e.bank_transaction_id, e.direction, e.booked_on, e.amount,
+        e.currency) = (d.bank_transaction_id, d.direction, d.booked_on, d.booked_amount, d.booked_currency)))) AS is_new
   FROM jsonb_to_recordset(${recordsOf(given)}::jsonb) AS d (n int, kind text, billing_request_id text, refund_id text,
-      bank_transaction_id text, direction text, booked_amount bigint, booked_currency text, network_reference text),
+      bank_transaction_id text, direction text, booked_amount bigint, booked_currency text, booked_on date, network_reference text,
+      missing_direction text),
     LATERAL (SELECT coalesce(
       (SELECT x.id FROM reconciliation_exceptions x WHERE x.billing_request_id = d.billing_request_id
          AND x.refund_id IS NOT DISTINCT FROM d.refund_id AND x.state <> 'resolved'),
@@ -213,7 +224,7 @@ function findThere(
 }
 
 /** @param ofFile exceptions that the file has opened before */
-async function roomFor(trx: Transaction, bankId: string, ofFile: number): Promise<number> {
+export async function roomFor(trx: Transaction, bankId: string, ofFile: number): Promise<number> {
   const { unresolved } = await trx.oneRow<{ unresolved: number }>`
     SELECT count(*)::int AS unresolved FROM (
     SELECT FROM reconciliation_exceptions x

@@ -6,6 +6,7 @@ import type { Database, Executor, Transaction } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { dayBegin } from '../clock/day-begin';
 import { enqueueStarts } from '../outbox';
+import { beginExpectations } from './begin-expectations';
 import { sweep } from '../query/sweep';
 
 /** Arriving bank files. Their lines wait in pages, with only the fields to compare. */
@@ -120,6 +121,7 @@ export async function acceptBankFile(
     return { ...known, isNew: false };
   }
   await requireLinesLeft(trx, bankId, limit);
+  await beginExpectations(trx, bankId, { statementId, begins, from });
   await enqueueStarts(trx, [
     {
       workflowId: workflowIds.bankStatement(statementId),

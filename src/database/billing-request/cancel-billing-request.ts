@@ -6,7 +6,7 @@ import { raw, sql } from '../pool/statement';
 import { windowPassed } from '../clock/window-passed';
 import { ownedBy, type Party } from '../query/party';
 import { withdraw } from '../webhook/withdraw-delivery';
-import { close, OUTCOME_COLUMNS, type Outcome } from './close-billing-requests';
+import { close, judgeClosed, OUTCOME_COLUMNS, type Outcome } from './close-billing-requests';
 
 /**
  * Cancels a charge that waits for its customer, for the merchant that billed or its provider.
@@ -41,6 +41,7 @@ export async function cancelBillingRequest(
   if (!cancelled) return standing(trx, billingRequestId);
   const undelivered = await withdraw(trx, 'charges', [billingRequestId]);
   await close(trx, [cancelled], { cause: party.role, undelivered, signal: 'cancelled' });
+  await judgeClosed(trx, [cancelled]);
   return { status: 'declined', cancelled: true };
 }
 

@@ -7,6 +7,7 @@ import { makePaymentId } from '../agreement/payment-id';
 import { expectCredits } from '../credit/follow-credit';
 import { newId } from '../identifier/new-id';
 import type { Keyring } from '../keyring/keyring';
+import { judgeBookings } from '../bank-file/judge-bookings';
 import type { Executor } from '../pool/connection';
 import { signalAnswered } from '../schedule/write-schedules';
 import type { TypedAnnouncement, Transition } from '../transition/transition';
@@ -43,6 +44,8 @@ export interface Outcome {
   waiting: boolean;
   closedAt: Date;
   closedBy: ClosedBy;
+  /** A file of the bank has lines that its end may explain. */
+  isInFile: boolean;
   metadata: Metadata;
 }
 
@@ -51,7 +54,18 @@ export const OUTCOME_COLUMNS = `b.id, b.reference, b.batch_id, b.merchant_id, b.
   (SELECT payment_id_key FROM agreements WHERE id = b.agreement_id) AS payment_id_key, b.schedule_id,
   b.amount, b.currency, b.status, b.decline_reason, b.bank_transaction_id, b.answer_action,
   b.counted_day::text AS counted_day, b.counted_month::text AS counted_month, b.sequence, b.workflow_id,
-  b.waiting, b.closed_at, b.closed_by, b.metadata`;
+  b.waiting, b.closed_at, b.closed_by, b.metadata,
+  EXISTS (SELECT FROM extra_bookings e WHERE e.billing_request_id = b.id) OR EXISTS (
+    SELECT FROM reconciliation_exceptions x WHERE x.bank_id = b.bank_id AND x.bank_transaction_id = b.bank_transaction_id
+      AND x.kind = 'unknown_here' AND x.billing_request_id IS NULL AND NOT x.withdrawn
+      AND x.state <> 'resolved') AS is_in_file`;
+
+/** Judges ended charges by the lines that a bank's file had of them before. */
+export const judgeClosed = (trx: Executor, closed: Outcome[]) =>
+  judgeBookings(
+    trx,
+    closed.filter(({ isInFile }) => isInFile).map(({ id }) => id),
+  );
 
 interface End {
   cause: Cause;

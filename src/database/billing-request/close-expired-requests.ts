@@ -4,7 +4,7 @@ import type { Executor } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { openExceptions } from '../reconciliation-exception/open-exceptions';
 import { withdraw } from '../webhook/withdraw-delivery';
-import { close, OUTCOME_COLUMNS, type Outcome } from './close-billing-requests';
+import { close, judgeClosed, OUTCOME_COLUMNS, type Outcome } from './close-billing-requests';
 
 /**
  * Declines the requests whose window has passed. The second of two callers finds nothing to do.
@@ -48,4 +48,5 @@ export async function closeExpiredRequests(
     // All requests are of one workflow, which also tells the banks of the ends.
     closed[0]?.workflowId,
   );
+  await judgeClosed(trx, closed);
 }

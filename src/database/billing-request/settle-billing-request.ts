@@ -1,8 +1,9 @@
 import type { BankAnswer } from '../../domain/charge';
 import { Failure } from '../../domain/failures';
 import type { BillingRequestStatus } from '../../domain/lifecycle';
+import { judgeBookings } from '../bank-file/judge-bookings';
 import { lockAgreementsWhere, openAgreements, type Agreement } from '../agreement/agreement';
-import { close, OUTCOME_COLUMNS, type ClosedBy, type Outcome } from './close-billing-requests';
+import { close, judgeClosed, OUTCOME_COLUMNS, type ClosedBy, type Outcome } from './close-billing-requests';
 import type { Executor, Transaction } from '../pool/connection';
 import { windowPassed } from '../clock/window-passed';
 import { raw, sql } from '../pool/statement';
@@ -72,6 +73,7 @@ export async function answerBillingRequest(
   if (answer.outcome === 'approved') {
     await endDuplicates(trx, { billingRequestId, refundId: null });
   }
+  await judgeClosed(trx, [decided]);
   return { billingRequestId, status: STATUS_AFTER[answer.outcome], agreed: true, duplicate: false };
 }
 
@@ -191,6 +193,7 @@ async function answerRefused(
     // A repeated decline by which the customer also stops the standing approval.
     await applyToAgreement(trx, asked, answer);
   }
+  await judgeBookings(trx, [billingRequestId]);
   return agreed && status !== 'pending'
     ? { billingRequestId, status, agreed, duplicate }
     : { billingRequestId, status, agreed: false, duplicate, late };

@@ -21,33 +21,41 @@ export interface BookingInDoubt {
   reference: string | null;
   /** The day of an unknown line, as the bank wrote it. */
   bookedOn?: string | null;
+  /** The file of the bank that reports it. */
+  reportedIn?: string;
 }
 
 /**
  * Ends the expected booking whose money an exception found not to have moved. It is the booking
- * that a file lacked or had otherwise, else the charge's debit, or the refund's credit. A later
- * line of that id is unknown here. The caller holds the charge locked.
- *
- * @returns the booking, if a file has it all the same
+ * that a file lacked or had otherwise, else the charge's debit, or the refund's credit. A line of
+ * it, which a file may have had before, settles nothing. The caller holds the charge locked.
  */
-export async function endExpected(trx: Executor, exceptionId: string): Promise<BookingInDoubt[]> {
-  return trx.rows<BookingInDoubt>`
-    WITH ended AS (UPDATE expected_bookings e SET ended_at = clock_timestamp()
-    FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
-      LEFT JOIN refunds r ON r.id = x.refund_id
-    WHERE x.id = ${exceptionId} AND x.resolution = 'no_money_moved' AND x.undoes
-      AND e.bank_id = b.bank_id AND e.identified_by = 'bankTransactionId'
-      AND e.identifier = CASE WHEN x.kind IN ('missing_at_bank', 'amount_differs')
-        AND x.bank_transaction_id IS NOT NULL
-        THEN x.bank_transaction_id ELSE coalesce(r.bank_transaction_id, b.bank_transaction_id) END
-      AND e.refund_id IS NOT DISTINCT FROM r.id
-      -- A reversal may have the id of its debit.
-      AND e.direction = CASE WHEN x.kind = 'missing_at_bank' THEN x.direction
-        WHEN e.identifier <> coalesce(r.bank_transaction_id, b.bank_transaction_id) THEN e.direction
-        WHEN r.id IS NULL THEN 'debit' ELSE 'credit' END RETURNING e.*)
-    SELECT bank_id, identifier AS bank_transaction_id, direction, amount, currency, amount AS booked_amount,
-      currency AS booked_currency, NULL AS reference, booked_on
-    FROM ended WHERE matched_by IS NOT NULL`;
+export async function endExpected(trx: Executor, exceptionId: string): Promise<void> {
+  await trx.rows`
+    WITH its AS MATERIALIZED (
+      SELECT e.*, coalesce(r.reference, b.reference) AS reference
+      FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
+        LEFT JOIN refunds r ON r.id = x.refund_id
+        JOIN expected_bookings e ON e.bank_id = b.bank_id AND e.identified_by = 'bankTransactionId'
+          AND e.identifier = CASE WHEN x.kind IN ('missing_at_bank', 'amount_differs')
+            AND x.bank_transaction_id IS NOT NULL
+            THEN x.bank_transaction_id ELSE coalesce(r.bank_transaction_id, b.bank_transaction_id) END
+          AND e.refund_id IS NOT DISTINCT FROM r.id
+          -- A reversal may have the id of its debit.
+          AND e.direction = CASE WHEN x.kind = 'missing_at_bank' THEN x.direction
+            WHEN e.identifier <> coalesce(r.bank_transaction_id, b.bank_transaction_id) THEN e.direction
+            WHEN r.id IS NULL THEN 'debit' ELSE 'credit' END
+      WHERE x.id = ${exceptionId} AND x.resolution = 'no_money_moved' AND x.undoes),
+    extra AS (
+      INSERT INTO extra_bookings (bank_id, bank_transaction_id, direction, booked_on, amount, currency, reference,
+        billing_request_id, refund_id, is_extra, first_matched_by, matched_by)
+      SELECT bank_id, coalesce(booked_id, identifier), direction, booked_on, amount, currency, reference,
+        billing_request_id, refund_id, true, first_matched_by, matched_by
+      FROM its WHERE matched_by IS NOT NULL ON CONFLICT DO NOTHING)
+    UPDATE expected_bookings e SET ended_at = clock_timestamp(), booked_on = NULL, booked_id = NULL,
+      first_matched_by = NULL, matched_by = NULL
+    FROM its i WHERE e.bank_id = i.bank_id AND e.identified_by = i.identified_by AND e.identifier = i.identifier
+      AND e.direction = i.direction`;
 }
 
 /** Ends the credit that a reversal has made needless. A line of it still matches. */

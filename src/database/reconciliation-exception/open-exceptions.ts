@@ -88,16 +88,17 @@ async function insertExceptions(
   return trx.rows<ChangedException>`
     INSERT INTO reconciliation_exceptions AS x (id, kind, billing_request_id, refund_id, bank_id, reference,
       amount,
-      currency, bank_transaction_id, direction, booked_amount, booked_currency, booked_on, opened_at)
+      currency, bank_transaction_id, direction, booked_amount, booked_currency, booked_on, first_reported_in,
+      reported_in, opened_at)
     SELECT g.id, g.kind, b.id, r.id, g.bank_id, g.reference, coalesce(g.amount, r.amount, b.amount),
       coalesce(g.currency, b.currency), g.bank_transaction_id, g.direction, g.booked_amount,
-      g.booked_currency, g.booked_on,
+      g.booked_currency, g.booked_on, g.reported_in, g.reported_in,
       settling_now(coalesce(b.biller_id, g.bank_id))
     FROM jsonb_to_recordset(${given}::jsonb) AS g (id text, kind text, billing_request_id text,
       refund_id text,
         bank_id text, bank_transaction_id text, direction text, amount bigint, currency text,
         booked_amount bigint,
-        booked_currency text, reference text, booked_on date)
+        booked_currency text, reference text, booked_on date, reported_in text)
       LEFT JOIN billing_requests b ON b.id = g.billing_request_id LEFT JOIN refunds r ON r.id = g.refund_id
     ORDER BY g.id ON CONFLICT DO NOTHING
     RETURNING x.id, x.sequence, x.opened_at AS at, jsonb_strip_nulls(jsonb_build_object('kind', x.kind,

@@ -8,6 +8,7 @@ import type { Moment } from '../../domain/workflow/moment';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import type { Executor, Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
+import { judgeBookings } from '../bank-file/judge-bookings';
 import { afterS } from '../clock/moment';
 import { shownName } from '../shown-name';
 import { endDuplicates } from '../reconciliation-exception/end-exceptions';
@@ -57,10 +58,16 @@ export async function answerRefund(
   await writeTransitions(trx, endOf(ended));
   if (ended.status === 'completed') await endDuplicates(trx, ended);
   else await freePart(trx, 'bank', ended);
+  if (ended.isInFile) await judgeBookings(trx, [ended.billingRequestId]);
   return { refundId, status: ended.status, agreed: true, duplicate: false };
 }
 
-type EndedRefund = RefundRecord & { status: RefundAnswer['action']; at: Date; waiting: boolean };
+type EndedRefund = RefundRecord & {
+  status: RefundAnswer['action'];
+  at: Date;
+  waiting: boolean;
+  isInFile: boolean;
+};
 
 function endOf(ended: EndedRefund): Transition {
   const { refundId, status, rejectReason, billingRequestId, bankTransactionId: identifier } = ended;
@@ -94,7 +101,12 @@ async function end(
       acts_at = NULL, closed_at = settling_now(merchant_id), sequence = sequence + 1
     FROM (SELECT asked.id AS ended_id FROM asked LEFT JOIN claimed ON claimed.resource_id = asked.id
           WHERE ${bankTransactionId}::text IS NULL OR claimed.resource_id IS NOT NULL) AS ended
-    WHERE id = ended_id RETURNING ${raw(REFUND_COLUMNS)}, closed_at AS at, waiting`;
+    WHERE id = ended_id RETURNING ${raw(REFUND_COLUMNS)}, closed_at AS at, waiting,
+      EXISTS (
+        SELECT FROM extra_bookings e WHERE e.billing_request_id = refunds.billing_request_id) OR EXISTS (
+        SELECT FROM reconciliation_exceptions x WHERE x.bank_id = refunds.bank_id
+          AND x.bank_transaction_id = refunds.bank_transaction_id AND x.kind = 'unknown_here'
+          AND x.billing_request_id IS NULL AND NOT x.withdrawn AND x.state <> 'resolved') AS is_in_file`;
 }
 
 async function answerRefused(
@@ -116,6 +128,7 @@ async function answerRefused(
     repeats: status === action && isSame,
     movesNothing: status === 'returned' && isSame,
   });
+  await judgeBookings(trx, [found.billingRequestId]);
   return { refundId, status, ...refused };
 }
 

@@ -2,6 +2,7 @@ import { Failure, FAILURES } from '../../domain/failures';
 import type { ExceptionState } from '../../domain/lifecycle';
 import type { ExceptionKind, Resolution } from '../../domain/books/reconciliation-exception';
 import { act, recordAuditEvent, type Actor } from '../record/audit-event';
+import { judgeBookings } from '../bank-file/judge-bookings';
 import { endExpected } from '../ledger/end-expected-booking';
 import { claimBankTransaction } from '../ledger/claim-bank-transaction';
 import type { Transaction } from '../pool/connection';
@@ -16,7 +17,6 @@ import {
   type Finding,
 } from '../reconciliation-exception/end-exceptions';
 import { UNKNOWN_EXCEPTION } from '../reconciliation-exception/list-exceptions';
-import { openExceptions } from '../reconciliation-exception/open-exceptions';
 import { noteRefusedAnswer } from '../reconciliation-exception/refuse-answer';
 import { reverseRest } from '../reversal/reverse-charge';
 import { writeOffRest } from '../reversal/write-off-charge';
@@ -64,6 +64,7 @@ export async function resolveException(
   const [ended] = await endExceptions(trx, [exceptionId], { cause, note, ...finding, undoes, writtenOff });
   if (!ended) throw new Error(`${exceptionId} was resolved while it was locked`);
   await follow(trx, by, { ...one, ...finding, undoes, at: ended.at });
+  if (one.billingRequestId !== null) await judgeBookings(trx, [one.billingRequestId]);
   if (by.cause === 'operator' && by.actor) {
     const action = { action: 'exception.resolved', entityId: bankId } as const;
     await recordAuditEvent(trx, by.actor, { ...action, before: { exceptionId, state }, after });
@@ -85,13 +86,7 @@ async function follow(
     await (refundId === null
       ? reverseRest(trx, cause, { exceptionId, billingRequestId, refundId })
       : returnRefund(trx, cause, { exceptionId, refundId }));
-    const booked = await endExpected(trx, exceptionId);
-    const unknown = { kind: 'unknown_here', billingRequestId: null, refundId: null } as const;
-    await openExceptions(
-      trx,
-      cause,
-      booked.map((booking) => ({ ...unknown, booking })),
-    );
+    await endExpected(trx, exceptionId);
   } else if (resolution === 'written_off' && refundId === null) {
     await writeOffRest(trx, { resourceId: exceptionId, billingRequestId, at });
   } else if (resolution === 'no_difference' && kind === 'credit_undelivered') {

@@ -1,0 +1,334 @@
+import type { Resolution } from '../../domain/books/reconciliation-exception';
+import type { Executor } from '../pool/connection';
+import { raw, sql } from '../pool/statement';
+import { endExceptions } from '../reconciliation-exception/end-exceptions';
+import { openExceptions, type NewException } from '../reconciliation-exception/open-exceptions';
+import { keepExtra, placeLines } from './place-lines';
+
+/**
+ * Judges what banks have booked of a charge and its refunds beside their expected bookings, from
+ * the rows alone. So the end is the same in whatever order file, counterpart, answer and word come.
+ *
+ * An extra booking stands until its counterpart takes it back: one line of the whole amount on the
+ * other side. While it stands the charge, or the refund, has an unresolved exception.
+ */
+
+/** What only the end of a bank's file knows. */
+export interface FileEnd {
+  /** Until when an extra booking is late, by currency; `*` is for all. */
+  dueBy: ReadonlyMap<string, string>;
+  /** Exceptions that may still be opened. */
+  room: number;
+  workflowId: string;
+}
+
+/**
+ * Locks the charges, and judges them with their refunds.
+ *
+ * @returns how many exceptions it opened
+ */
+export async function judgeBookings(
+  trx: Executor,
+  billingRequestIds: string[],
+  file?: FileEnd,
+): Promise<number> {
+  if (billingRequestIds.length === 0) return 0;
+  await lockCharges(trx, billingRequestIds);
+  if (!file) await adoptLines(trx, billingRequestIds);
+  await moveDates(trx, billingRequestIds);
+  await bookOwnLines(trx, billingRequestIds);
+  while (await pairNext(trx, billingRequestIds));
+  await tellUnpaired(trx, billingRequestIds, file);
+  await endTakenBack(trx, billingRequestIds);
+  return openStanding(trx, billingRequestIds, file);
+}
+
+/** Several charges are locked by ascending id, which is the order everywhere. */
+export async function lockCharges(trx: Executor, ids: string[]): Promise<void> {
+  await trx.rows`SELECT FROM billing_requests WHERE id = ANY(${ids}) ORDER BY id FOR UPDATE`;
+}
+
+/** SQL: the lines of a bank that belonged to nothing when they came, and are unresolved. */
+export const unknownLines = (bankId: string) => sql`
+  SELECT row_number() OVER ()::int AS position, NULL::int AS line, x.booked_on AS day, x.booked_amount::bigint AS amount,
+    x.booked_currency::text AS currency, x.direction, x.bank_transaction_id AS id, x.reference, NULL::text AS problem,
+    false AS is_reversal, x.id AS exception_id, x.first_reported_in, x.reported_in
+  FROM reconciliation_exceptions x
+  WHERE x.bank_id = ${bankId} AND x.kind = 'unknown_here' AND x.billing_request_id IS NULL AND x.state <> 'resolved'`;
+
+interface Placed {
+  /** The exception of the line, which is to end. */
+  exceptionId: string | null;
+  billingRequestId: string | null;
+}
+
+/** Puts lines that were unknown where they belong by now. @param lines SQL, as `unknownLines` */
+export function placeUnknown(
+  trx: Executor,
+  bankId: string,
+  lines: ReturnType<typeof unknownLines>,
+): Promise<Placed[]> {
+  return trx.rows<Placed>`
+    WITH line AS MATERIALIZED (${lines}),
+    ${placeLines(bankId, null)},
+    ranked AS (
+      SELECT p.*, l.exception_id, l.first_reported_in, l.reported_in, row_number() OVER (
+        PARTITION BY p.identified_by, p.identifier, p.e_direction ORDER BY p.identifier IS DISTINCT FROM p.id, p.day) AS nth
+      FROM placed p JOIN line l USING (position)),
+    booked AS (
+      UPDATE expected_bookings e SET first_matched_by = p.first_reported_in, matched_by = p.reported_in, booked_on = p.day,
+        booked_id = nullif(p.id, e.identifier)
+      FROM ranked p
+      WHERE p.verdict = 'matched' AND p.is_extra IS NULL AND p.nth = 1 AND e.bank_id = ${bankId}
+        AND e.identified_by = p.identified_by AND e.identifier = p.identifier AND e.direction = p.e_direction
+        AND e.matched_by IS NULL),
+    extra AS (
+      SELECT id, direction, day, amount, currency, reference, is_reversal, charge, refund, is_extra,
+        first_reported_in AS first_matched_by, reported_in AS matched_by
+      FROM ranked WHERE is_extra IS NOT NULL AND charge IS NOT NULL AND reported_in IS NOT NULL),
+    extra_kept AS (${keepExtra(bankId)})
+    SELECT p.exception_id, p.charge AS billing_request_id FROM ranked p
+    WHERE (p.verdict = 'matched' AND (p.is_extra IS NOT NULL OR p.identifier IS NULL OR p.nth = 1))
+      OR (p.is_extra IS NOT NULL AND p.charge IS NOT NULL)`;
+}
+
+/** An answer, or an extra booking, explains lines of its bank that were unknown until now. */
+async function adoptLines(trx: Executor, billingRequestIds: string[]): Promise<void> {
+  const named = await trx.rows<{ bankId: string; ids: string[]; references: string[] }>`
+    WITH charge AS (SELECT * FROM billing_requests WHERE id = ANY(${billingRequestIds})),
+    exception AS (SELECT x.* FROM reconciliation_exceptions x JOIN charge b ON b.id = x.billing_request_id),
+    named AS (
+      SELECT bank_id, bank_transaction_id AS id, NULL::text AS reference FROM charge
+      UNION ALL SELECT r.bank_id, r.bank_transaction_id, NULL FROM refunds r JOIN charge b ON b.id = r.billing_request_id
+      UNION ALL SELECT x.bank_id, a.bank_transaction_id, NULL FROM exception x JOIN exception_answers a ON a.exception_id = x.id
+      UNION ALL SELECT bank_id, reversal_bank_transaction_id, NULL FROM exception
+      UNION ALL SELECT e.bank_id, e.bank_transaction_id, e.reference FROM extra_bookings e
+        JOIN charge b ON b.id = e.billing_request_id)
+    SELECT bank_id, array_agg(DISTINCT id) AS ids,
+      coalesce(array_agg(DISTINCT reference) FILTER (WHERE reference IS NOT NULL), '{}') AS references
+    FROM named WHERE id IS NOT NULL GROUP BY bank_id`;
+  for (const { bankId, ids, references } of named) {
+    const which = sql`AND (x.bank_transaction_id = ANY(${ids}) OR x.reference = ANY(${references}))`;
+    const placed = await placeUnknown(trx, bankId, sql`${unknownLines(bankId)} ${which}`);
+    const explained = placed.flatMap(({ exceptionId }) => exceptionId ?? []);
+    if (explained.length > 0) await endByItself(trx, explained, 'no_difference', null);
+  }
+}
+
+const endByItself = (
+  trx: Executor,
+  ids: string[],
+  resolution: Resolution,
+  bankTransactionId: string | null,
+) =>
+  endExceptions(trx, ids, { cause: 'network', resolution, bankTransactionId, undoes: false, writtenOff: 0n });
+
+/** SQL: whether one of some files, and none of others, covers a day in a currency. */
+const covers = (files: string, others: string, day: string, currency: string) => `EXISTS (
+  SELECT FROM bank_statements s WHERE s.id IN (${files}) AND s.id NOT IN (${others}) AND s.status <> 'withdrawn'
+    AND ${day} BETWEEN s.begins AND greatest(s.reaches->>${currency}, s.reaches->>'*')::date)`;
+
+const FILES_OF = (row: string) => `${row}.first_matched_by, ${row}.matched_by`;
+
+/** A file that covers the day of a line, and has the line on another day alone, moves the line. */
+async function moveDates(trx: Executor, billingRequestIds: string[]): Promise<void> {
+  await trx.rows`
+    WITH twice AS (
+      SELECT DISTINCT ON (e.bank_id, e.identified_by, e.identifier, e.direction) e.bank_id, e.identified_by, e.identifier,
+        e.direction, x.bank_transaction_id, x.booked_on, x.amount, x.currency, x.first_matched_by, x.matched_by, moves
+      FROM extra_bookings x JOIN expected_bookings e ON e.bank_id = x.bank_id AND e.billing_request_id = x.billing_request_id
+          AND coalesce(e.booked_id, e.identifier) = x.bank_transaction_id
+          AND (e.direction, e.amount, e.currency) = (x.direction, x.amount, x.currency)
+          AND e.booked_on <> x.booked_on AND e.ended_at IS NULL,
+        LATERAL (SELECT ${raw(covers(FILES_OF('x'), FILES_OF('e'), 'e.booked_on', 'e.currency'))} AS moves) AS m
+      WHERE x.billing_request_id = ANY(${billingRequestIds}) AND x.counterpart_id IS NULL
+        AND (moves OR ${raw(covers(FILES_OF('e'), FILES_OF('x'), 'x.booked_on', 'x.currency'))})),
+    moved AS (
+      UPDATE expected_bookings e SET booked_on = t.booked_on, first_matched_by = t.first_matched_by, matched_by = t.matched_by
+      FROM twice t WHERE t.moves AND e.bank_id = t.bank_id AND e.identified_by = t.identified_by
+        AND e.identifier = t.identifier AND e.direction = t.direction)
+    DELETE FROM extra_bookings x USING twice t
+    WHERE ${raw(isRow('x', 't'))}`;
+}
+
+/**
+ * A line that came before its charge or refund ended is its booking now: by its id, else by its
+ * reference, unless its counterpart has taken it back.
+ */
+async function bookOwnLines(trx: Executor, billingRequestIds: string[]): Promise<void> {
+  await trx.rows`
+    WITH its AS (
+      SELECT DISTINCT ON (e.bank_id, e.identified_by, e.identifier, e.direction) e.identified_by, e.identifier, x.*
+      FROM extra_bookings x JOIN billing_requests b ON b.id = x.billing_request_id LEFT JOIN refunds r ON r.id = x.refund_id
+        JOIN expected_bookings e ON e.bank_id = x.bank_id AND e.billing_request_id = x.billing_request_id
+          AND (e.direction, e.amount, e.currency) = (x.direction, x.amount, x.currency)
+          AND e.matched_by IS NULL AND e.ended_at IS NULL,
+        LATERAL (SELECT e.identified_by = 'bankTransactionId' AND e.identifier = x.bank_transaction_id AS is_by_id) AS i
+      WHERE x.billing_request_id = ANY(${billingRequestIds}) AND (is_by_id OR (x.stands AND x.reference IS NOT NULL
+        AND e.identifier = CASE e.identified_by WHEN 'reference' THEN x.reference
+          ELSE CASE WHEN r.id IS NULL THEN b.bank_transaction_id ELSE r.bank_transaction_id END END))
+      ORDER BY e.bank_id, e.identified_by, e.identifier, e.direction, is_by_id DESC, x.booked_on, x.bank_transaction_id),
+    booked AS (
+      UPDATE expected_bookings e SET first_matched_by = i.first_matched_by, matched_by = i.matched_by,
+        booked_on = i.booked_on, booked_id = nullif(i.bank_transaction_id, e.identifier)
+      FROM its i WHERE e.bank_id = i.bank_id AND e.identified_by = i.identified_by AND e.identifier = i.identifier
+        AND e.direction = i.direction),
+    alone AS (
+      UPDATE extra_bookings x SET counterpart_id = NULL, counterpart_booked_on = NULL FROM its i
+      WHERE ${raw(isCounterpart('x', 'i'))})
+    DELETE FROM extra_bookings x USING its i WHERE ${raw(isRow('x', 'i'))}`;
+}
+
+/** SQL */
+function isRow(row: string, other: string): string {
+  const key = ['bank_id', 'bank_transaction_id', 'direction', 'booked_on', 'amount', 'currency'];
+  return key.map((column) => `${row}.${column} = ${other}.${column}`).join(' AND ');
+}
+
+/** SQL: rows of a pair. */
+export const isCounterpart = (row: string, other: string) => `
+  ${row}.bank_id = ${other}.bank_id AND (${row}.bank_transaction_id, ${row}.booked_on)
+    = (${other}.counterpart_id, ${other}.counterpart_booked_on)
+  AND ${row}.direction <> ${other}.direction AND (${row}.amount, ${row}.currency) = (${other}.amount, ${other}.currency)`;
+
+/** SQL: the same charge, or the same refund. */
+const ofSame = (row: string, other: string) => `${row}.billing_request_id = ${other}.billing_request_id
+  AND ${row}.refund_id IS NOT DISTINCT FROM ${other}.refund_id`;
+
+/** SQL: whether an exception of its charge or refund has ended by a line `t`. */
+const isNamed = (more = '') => `EXISTS (
+  SELECT FROM reconciliation_exceptions n WHERE ${ofSame('n', 't')}
+    AND n.reversal_bank_transaction_id = t.bank_transaction_id ${more})`;
+
+/**
+ * Pairs each extra booking with one line that takes it back. @returns whether there may be more
+ */
+async function pairNext(trx: Executor, billingRequestIds: string[]): Promise<boolean> {
+  const paired = await trx.rows`
+    WITH candidate AS (
+      SELECT x.*, t.bank_transaction_id AS t_id, t.booked_on AS t_on,
+        CASE WHEN t.bank_transaction_id = x.bank_transaction_id THEN 1 WHEN named THEN 2 ELSE 3 END AS rank
+      FROM extra_bookings x JOIN extra_bookings t ON ${raw(ofSame('t', 'x'))} AND t.bank_id = x.bank_id
+          AND t.direction <> x.direction AND (t.amount, t.currency) = (x.amount, x.currency)
+          AND NOT t.is_extra AND t.counterpart_id IS NULL,
+        LATERAL (SELECT ${raw(isNamed('AND NOT n.undoes'))} AS named) AS n
+      WHERE x.billing_request_id = ANY(${billingRequestIds}) AND x.stands
+        AND (t.bank_transaction_id = x.bank_transaction_id OR t.reference = x.reference OR named)
+        AND NOT ${raw(isNamed('AND n.undoes'))}),
+    first AS (
+      SELECT DISTINCT ON (bank_id, bank_transaction_id, direction, booked_on, amount, currency) * FROM candidate
+      ORDER BY bank_id, bank_transaction_id, direction, booked_on, amount, currency, rank, t_on, t_id),
+    pair AS (
+      SELECT DISTINCT ON (bank_id, t_id, direction, t_on, amount, currency) * FROM first
+      ORDER BY bank_id, t_id, direction, t_on, amount, currency, rank, booked_on, bank_transaction_id)
+    UPDATE extra_bookings y SET counterpart_id = p.other_id, counterpart_booked_on = p.other_on
+    FROM (
+      SELECT bank_id, bank_transaction_id, direction, booked_on, amount, currency, t_id AS other_id, t_on AS other_on FROM pair
+      UNION ALL
+      SELECT bank_id, t_id, CASE direction WHEN 'debit' THEN 'credit' ELSE 'debit' END, t_on, amount, currency,
+        bank_transaction_id, booked_on FROM pair) AS p
+    WHERE ${raw(isRow('y', 'p'))} RETURNING true`;
+  return paired.length > 0;
+}
+
+type Line = Pick<NewException, 'billingRequestId' | 'refundId'> & NonNullable<NewException['booking']>;
+
+const LINE = `e.billing_request_id, e.refund_id, e.bank_id, e.bank_transaction_id, e.direction, e.amount::bigint AS amount,
+  e.currency::text AS currency, e.amount::bigint AS booked_amount, e.currency::text AS booked_currency,
+  e.reference, e.booked_on, e.matched_by AS reported_in`;
+
+/**
+ * A line that takes nothing back is told: of the booking that has its id, or else of nothing that
+ * the network knows.
+ */
+async function tellUnpaired(trx: Executor, billingRequestIds: string[], file?: FileEnd): Promise<void> {
+  const lines = await trx.rows<Line & { isOfBooking: boolean }>`
+    WITH unpaired AS MATERIALIZED (
+      SELECT t.*, EXISTS (
+        SELECT FROM expected_bookings o WHERE o.bank_id = t.bank_id AND o.direction <> t.direction AND o.ended_at IS NULL
+          AND coalesce(o.booked_id, o.identifier) = t.bank_transaction_id AND o.billing_request_id = t.billing_request_id)
+        AS is_of_booking
+      FROM extra_bookings t
+      WHERE t.billing_request_id = ANY(${billingRequestIds}) AND NOT t.is_extra AND t.counterpart_id IS NULL
+        AND NOT ${raw(isNamed())}),
+    gone AS (DELETE FROM extra_bookings x USING unpaired u WHERE NOT u.is_of_booking AND ${raw(isRow('x', 'u'))})
+    SELECT ${raw(LINE)}, is_of_booking FROM unpaired e`;
+  const told = lines.map(({ billingRequestId, refundId, isOfBooking, ...booking }): NewException =>
+    isOfBooking
+      ? {
+          kind: 'amount_differs',
+          billingRequestId,
+          refundId,
+          booking: { ...booking, amount: null, currency: null },
+        }
+      : { kind: 'unknown_here', billingRequestId: null, refundId: null, booking },
+  );
+  await openExceptions(trx, 'bank', told, file?.workflowId);
+}
+
+/** Ends the exceptions that were about nothing but lines that are taken back by now. */
+async function endTakenBack(trx: Executor, billingRequestIds: string[]): Promise<void> {
+  const explained = await trx.rows<{ id: string; resolution: Resolution; counterpart: string | null }>`
+    SELECT x.id, CASE WHEN x.kind = 'amount_differs' OR t.id IS NULL THEN 'no_difference' ELSE 'reversed' END AS resolution,
+      CASE WHEN x.kind <> 'amount_differs' THEN t.id END AS counterpart
+    FROM reconciliation_exceptions x LEFT JOIN LATERAL (
+      SELECT t.bank_transaction_id AS id FROM extra_bookings t
+      WHERE ${raw(ofSame('t', 'x'))} AND NOT t.is_extra AND t.counterpart_id IS NOT NULL
+      ORDER BY (x.kind = 'amount_differs' AND t.bank_transaction_id = x.bank_transaction_id) DESC, t.recorded_at DESC, 1 LIMIT 1
+    ) AS t ON true
+    WHERE x.billing_request_id = ANY(${billingRequestIds}) AND x.state <> 'resolved'
+      AND CASE x.kind WHEN 'unknown_here' THEN true WHEN 'amount_differs' THEN t.id = x.bank_transaction_id
+        WHEN 'missing_at_bank' THEN false WHEN 'credit_undelivered' THEN false ELSE t.id IS NOT NULL END
+      AND NOT EXISTS (SELECT FROM extra_bookings e WHERE ${raw(ofSame('e', 'x'))} AND e.stands)
+      AND NOT EXISTS (
+        SELECT FROM exception_answers a WHERE a.exception_id = x.id AND NOT EXISTS (
+          SELECT FROM extra_bookings e WHERE ${raw(ofSame('e', 'x'))} AND e.is_extra AND e.counterpart_id IS NOT NULL
+            AND e.bank_transaction_id = a.bank_transaction_id))`;
+  for (const { id, resolution, counterpart } of explained)
+    await endByItself(trx, [id], resolution, counterpart);
+}
+
+/** SQL: whether an exception `x` that has ended was about an extra booking `e`. */
+const WAS_ABOUT = `${ofSame('x', 'e')} AND x.state = 'resolved' AND (x.kind = 'unknown_here'
+  OR x.bank_transaction_id = e.bank_transaction_id OR x.resolved_at >= e.recorded_at OR EXISTS (
+    SELECT FROM exception_answers a WHERE a.exception_id = x.id AND a.bank_transaction_id = e.bank_transaction_id))`;
+
+/**
+ * Opens what stands without an exception: at once, unless an exception about it has ended otherwise
+ * than by the word that no money moved; then once it is late. An operator may have taken the loss.
+ */
+async function openStanding(trx: Executor, billingRequestIds: string[], file?: FileEnd): Promise<number> {
+  const [currencies, days] = [[...(file?.dueBy.keys() ?? [])], [...(file?.dueBy.values() ?? [])]];
+  const lines = await trx.rows<Line>`
+    WITH standing AS MATERIALIZED (
+      SELECT e.*, x.resolution, (x.resolved_at AT TIME ZONE ${trx.timeZone})::date AS ended_on
+      FROM extra_bookings e LEFT JOIN LATERAL (
+        SELECT x.resolution, x.resolved_at FROM reconciliation_exceptions x WHERE ${raw(WAS_ABOUT)}
+        ORDER BY x.resolved_at DESC, x.id DESC LIMIT 1) AS x ON true
+      WHERE e.billing_request_id = ANY(${billingRequestIds}) AND e.stands),
+    borne AS (
+      UPDATE extra_bookings x SET ended_at = clock_timestamp() FROM standing e
+      WHERE e.resolution = 'written_off' AND ${raw(isRow('x', 'e'))})
+    SELECT DISTINCT ON (e.billing_request_id, e.refund_id) ${raw(LINE)}
+    FROM standing e JOIN billing_requests b ON b.id = e.billing_request_id LEFT JOIN refunds r ON r.id = e.refund_id
+    WHERE coalesce(r.status, b.status) <> 'pending' AND e.resolution IS DISTINCT FROM 'written_off'
+      AND (coalesce(e.resolution, 'no_money_moved') = 'no_money_moved' OR greatest(e.booked_on, e.ended_on) <= (
+        SELECT max(due.day) FROM unnest(${currencies}::text[], ${days}::date[]) AS due (currency, day)
+        WHERE due.currency IN (e.currency, '*')))
+      AND NOT EXISTS (
+        SELECT FROM reconciliation_exceptions x WHERE ${raw(ofSame('x', 'e'))} AND x.state <> 'resolved')
+    ORDER BY e.billing_request_id, e.refund_id, e.booked_on, e.bank_transaction_id
+    LIMIT ${file?.room ?? null}`;
+  const opened = await openExceptions(
+    trx,
+    'bank',
+    lines.map(({ billingRequestId, refundId, ...booking }) => ({
+      kind: 'unknown_here',
+      billingRequestId,
+      refundId,
+      booking,
+    })),
+    file?.workflowId,
+  );
+  return opened.size;
+}

@@ -1,0 +1,160 @@
+import { OperatorError } from '../../domain/failures';
+import { act, type Actor } from '../record/audit-event';
+import { withdrawExpectations } from './begin-expectations';
+import type { Database, Executor } from '../pool/connection';
+import { raw } from '../pool/statement';
+import { endExceptions, IS_ALL_SAID } from '../reconciliation-exception/end-exceptions';
+import { isCounterpart, judgeBookings, lockCharges } from './judge-bookings';
+import { readBankFile } from './receive-bank-file';
+
+/**
+ * Withdraws a bank's wrong file. The file counts no more from the first step on. What only the file
+ * had is undone by later steps of bounded length, for a million bookings in one transaction would
+ * make the bank's answers wait for it. Each step may run twice: the command goes on after a death.
+ */
+
+/** Bookings that one step looks at: some tenths of a second. */
+const BOOKINGS = 10_000;
+/** Charges whose exceptions one step ends. */
+const CHARGES = 100;
+
+/** @throws OperatorError (no file, or it is in work); Failure not_found */
+export async function withdrawBankFile(db: Database, by: Actor, statementId: string): Promise<void> {
+  const bankId = await db.transaction(async (trx) => {
+    await lockTurn(trx, statementId);
+    const file = await readBankFile(trx, statementId);
+    if (file.status === 'processing') {
+      throw new OperatorError(`${statementId} is still being matched: withdraw it once that has ended.`);
+    }
+    if (file.status !== 'withdrawn') {
+      const change = trx.oneRow<{ lines: number }>`
+        UPDATE bank_statements SET status = 'withdrawn', withdrawn_at = clock_timestamp() WHERE id = ${statementId}
+        RETURNING lines`;
+      await act(trx, by, change, ({ lines }) => ({
+        action: 'statement.withdrawn',
+        entityId: file.bankId,
+        after: { statementId, lines },
+      }));
+      await withdrawExpectations(trx, file.bankId, statementId);
+    }
+    return file.bankId;
+  });
+  for (const step of [withdrawBookings, withdrawExtra, withdrawExceptions]) {
+    for (let last: string[] | undefined = []; last;) {
+      const after: string[] = last;
+      last = await db.transaction(async (trx) => {
+        await lockTurn(trx, statementId);
+        return step(trx, { bankId, statementId }, after);
+      });
+    }
+  }
+}
+
+/** A bank's files take turns, as in `workOnFile`. */
+const lockTurn = (trx: Executor, statementId: string) =>
+  trx.rows`
+    SELECT pg_advisory_xact_lock(hashtextextended('bank_statements ' || bank_id, 0))
+    FROM bank_statements WHERE id = ${statementId}`;
+
+interface Withdrawn {
+  bankId: string;
+  statementId: string;
+}
+
+/** SQL: what is left of a row's first and latest file. */
+const filesLeft = (row: string, first: string, latest: string, statementId: string) =>
+  raw(
+    `${first} = CASE WHEN ${row}.${first} <> :statementId THEN ${row}.${first} ELSE nullif(${row}.${latest}, :statementId) END,
+     ${latest} = CASE WHEN ${row}.${latest} <> :statementId THEN ${row}.${latest} ELSE nullif(${row}.${first}, :statementId) END`,
+    { statementId },
+  );
+
+/** Bookings that only the file had are in no file again. @returns the last that it looked at */
+async function withdrawBookings(
+  trx: Executor,
+  { bankId, statementId }: Withdrawn,
+  [by = '', identifier = '', direction = '']: string[],
+): Promise<string[] | undefined> {
+  const looked = await trx.rows<{ last: string[] }>`
+    WITH looked AS MATERIALIZED (
+      SELECT * FROM expected_bookings
+      WHERE bank_id = ${bankId} AND (identified_by, identifier, direction) > (${by}, ${identifier}, ${direction})
+      ORDER BY identified_by, identifier, direction LIMIT ${raw(BOOKINGS)}),
+    had AS (
+      SELECT *, first_matched_by = ${statementId} AND matched_by = ${statementId} AS is_alone FROM looked
+      WHERE ${statementId} IN (first_matched_by, matched_by, reported_in)),
+    freed AS (
+      UPDATE expected_bookings e SET ${filesLeft('e', 'first_matched_by', 'matched_by', statementId)},
+        booked_on = CASE WHEN is_alone THEN NULL ELSE e.booked_on END,
+        booked_id = CASE WHEN is_alone THEN NULL ELSE e.booked_id END, reported_in = nullif(e.reported_in, ${statementId})
+      FROM had h WHERE e.bank_id = h.bank_id AND e.identified_by = h.identified_by AND e.identifier = h.identifier
+        AND e.direction = h.direction),
+    -- A booking whose exception the file has ended may be missing again.
+    again AS (
+      UPDATE reconciliation_exceptions x SET withdrawn = true FROM had h
+      WHERE h.is_alone AND x.billing_request_id = h.billing_request_id AND x.kind = 'missing_at_bank'
+        AND x.direction = h.direction AND x.state = 'resolved')
+    SELECT ARRAY[identified_by, identifier, direction] AS last FROM looked
+    ORDER BY identified_by DESC, identifier DESC, direction DESC LIMIT 1`;
+  return looked[0]?.last;
+}
+
+/** Extra bookings that only the file had go, and their charges are judged without them. */
+async function withdrawExtra(
+  trx: Executor,
+  { bankId, statementId }: Withdrawn,
+  [after = '']: string[],
+): Promise<string[] | undefined> {
+  const found = await trx.rows<{ id: string }>`
+    SELECT DISTINCT billing_request_id AS id FROM extra_bookings
+    WHERE bank_id = ${bankId} AND ${statementId} IN (first_matched_by, matched_by) AND billing_request_id > ${after}
+    ORDER BY 1 LIMIT ${raw(CHARGES)}`;
+  const ids = found.map(({ id }) => id);
+  await lockCharges(trx, ids);
+  await trx.rows`
+    WITH gone AS (
+      DELETE FROM extra_bookings WHERE billing_request_id = ANY(${ids}) AND bank_id = ${bankId}
+        AND first_matched_by = ${statementId} AND matched_by = ${statementId} RETURNING *)
+    UPDATE extra_bookings x SET counterpart_id = NULL, counterpart_booked_on = NULL FROM gone g
+    WHERE ${raw(isCounterpart('x', 'g'))}
+      AND (x.first_matched_by <> ${statementId} OR x.matched_by <> ${statementId})`;
+  await trx.rows`
+    UPDATE extra_bookings x SET ${filesLeft('x', 'first_matched_by', 'matched_by', statementId)}
+    WHERE billing_request_id = ANY(${ids}) AND bank_id = ${bankId} AND ${statementId} IN (first_matched_by, matched_by)`;
+  await judgeBookings(trx, ids);
+  const last = ids.at(-1);
+  return last === undefined ? undefined : [last];
+}
+
+/** Ends what nothing but the file reports. A later file may report it anew. */
+async function withdrawExceptions(
+  trx: Executor,
+  { bankId, statementId }: Withdrawn,
+  [after = '']: string[],
+): Promise<string[] | undefined> {
+  const found = await trx.rows<{ id: string; billingRequestId: string | null }>`
+    SELECT id, billing_request_id FROM reconciliation_exceptions
+    WHERE ${bankId} IN (bank_id, payee_bank_id) AND ${statementId} IN (first_reported_in, reported_in) AND id > ${after}
+    ORDER BY id LIMIT ${raw(CHARGES)}`;
+  await lockCharges(
+    trx,
+    found.flatMap(({ billingRequestId }) => billingRequestId ?? []),
+  );
+  const ids = found.map(({ id }) => id);
+  const alone = await trx.rows<{ id: string; ends: boolean }>`
+    UPDATE reconciliation_exceptions x SET ${filesLeft('x', 'first_reported_in', 'reported_in', statementId)},
+      withdrawn = first_reported_in = ${statementId} AND reported_in = ${statementId}
+    WHERE id = ANY(${ids})
+    RETURNING id, withdrawn AND (kind IN ('missing_at_bank', 'amount_differs') OR billing_request_id IS NULL)
+      AND ${raw(IS_ALL_SAID)} AS ends`;
+  const ended = alone.flatMap(({ id, ends }) => (ends ? [id] : []));
+  const finding = {
+    resolution: 'no_difference',
+    bankTransactionId: null,
+    undoes: false,
+    writtenOff: 0n,
+  } as const;
+  if (ended.length > 0) await endExceptions(trx, ended, { cause: 'network', ...finding });
+  const last = ids.at(-1);
+  return last === undefined ? undefined : [last];
+}

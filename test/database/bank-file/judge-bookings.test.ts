@@ -1,0 +1,163 @@
+import { setExpectationsBegin } from '../../../src/database/bank-file/begin-expectations';
+import { withdrawBankFile } from '../../../src/database/bank-file/withdraw-bank-file';
+import { readBankFile } from '../../../src/database/bank-file/receive-bank-file';
+import { addDays, calendarDay } from '../../../src/domain/calendar';
+import { sendFile, type SentLine } from '../../support/bank-file';
+import { bookDifferences } from '../../support/books';
+import { databaseOfFile } from '../../support/database';
+import { OPERATOR } from '../../support/operator';
+import { answerBill, bill, exceptionOf, resolveAsOperator, type Billed } from '../../support/settled';
+import { standingApproval, type Standing } from '../../support/standing';
+
+/** What a bank has booked beside its answers, until a counterpart takes it back. */
+
+const { db } = databaseOfFile();
+const TODAY = calendarDay(new Date(), 'Africa/Lagos');
+/** What was booked today is late in a file that reaches it. */
+const LATER = addDays(TODAY, 9);
+
+let bank: Standing;
+beforeEach(async () => {
+  bank = await standingApproval(db);
+});
+afterEach(async () => {
+  expect(await bookDifferences(db)).toEqual([]);
+});
+
+async function paid(id: string): Promise<Billed> {
+  const billed = await bill(db, bank);
+  await answerBill(db, bank, billed.id, id);
+  return billed;
+}
+const debit = (id: string, more: Partial<SentLine> = {}): SentLine => ({
+  id,
+  direction: 'debit',
+  amount: 100,
+  day: TODAY,
+  ...more,
+});
+const credit = (id: string, more: Partial<SentLine> = {}) => debit(id, { direction: 'credit', ...more });
+const send = (lines: SentLine[], through?: string) =>
+  sendFile(db, bank.bankId, lines, through === undefined ? {} : { through });
+const summaryOf = async (statementId: string) => (await readBankFile(db, statementId)).summary;
+
+const exceptions = async (state = 'open') =>
+  (
+    await db.rows<{ said: string }>`
+      SELECT concat_ws(' ', kind, resolution, bank_transaction_id, reversal_bank_transaction_id) AS said
+      FROM reconciliation_exceptions WHERE bank_id = ${bank.bankId} AND (state = 'resolved') = (${state} = 'resolved')
+      ORDER BY opened_at, id`
+  ).map(({ said }) => said);
+
+test('a second debit in one file with its counterpart opens nothing', async () => {
+  const { reference } = await paid('A');
+  const id = await send([debit('A'), debit('B', { reference }), credit('C', { reference })], LATER);
+  expect(await summaryOf(id)).toMatchObject({ lines: 3, matched: 2, unknownHere: 1 });
+  expect(await exceptions()).toEqual([]);
+  // Nor do files that overlap.
+  const again = await send([credit('C', { reference }), debit('B', { reference }), debit('A')], LATER);
+  expect(await summaryOf(again)).toMatchObject({ matched: 3 });
+  expect([await exceptions(), await exceptions('resolved')]).toEqual([[], []]);
+});
+
+test('a counterpart that the bank has promised is late once its files reach two business days past the promise', async () => {
+  const { id } = await paid('A');
+  await answerBill(db, bank, id, 'B');
+  await send([debit('A'), debit('B')]);
+  await resolveAsOperator(db, id, 'reversed', 'C');
+  await send([debit('B')], TODAY);
+  expect(await exceptions()).toEqual([]);
+  await send([debit('B')], LATER);
+  expect(await exceptions()).toEqual(['unknown_here B']);
+  await send([credit('C')]);
+  expect(await exceptions()).toEqual([]);
+  expect(await exceptions('resolved')).toContain('unknown_here reversed B C');
+});
+
+test('two debits and one counterpart leave one that stands', async () => {
+  const { id, reference } = await paid('A');
+  await send([debit('A'), debit('B', { reference }), debit('C', { reference }), credit('D', { reference })]);
+  expect(await exceptions()).toEqual([expect.stringMatching(/^unknown_here [BC]$/)]);
+  await send([credit('E', { reference })]);
+  expect([await exceptions(), await exceptions('resolved')]).toEqual([
+    [],
+    [expect.stringMatching(/^unknown_here reversed [BC] [DE]$/)],
+  ]);
+  expect(await db.row`SELECT status, reversed_amount::int FROM billing_requests WHERE id = ${id}`).toEqual({
+    status: 'successful',
+    reversedAmount: 0,
+  });
+});
+
+test('a credit that takes nothing back is told, pages before or after its debit', async () => {
+  const { reference } = await paid('A');
+  await send([debit('A'), credit('C', { reference })]);
+  expect(await exceptions()).toEqual(['unknown_here C']);
+  await send([debit('B', { reference })]);
+  expect(await exceptions()).toEqual([]);
+  const filler = Array.from({ length: 1_000 }, (_, n) => debit(`F${n}`, { amount: 1 }));
+  const far = await paid('G');
+  await send([credit('H', far), ...filler.slice(0, 999), debit('H', far), debit('G')]);
+  expect((await exceptions()).filter((one) => !one.includes(' F'))).toEqual([]);
+});
+
+test('a reversed line of a charge that stands differs from it, until the bank says that it is taken back', async () => {
+  const { id } = await paid('A');
+  await send([debit('A'), credit('A', { isReversal: true })]);
+  expect(await exceptions()).toEqual(['amount_differs A']);
+  expect(await exceptionOf(db, id)).toMatch(/^exc_/);
+});
+
+describe('where expectations begin', () => {
+  const missing = async (from?: string) => {
+    const id = await sendFile(db, bank.bankId, [], { through: LATER, ...(from !== undefined && { from }) });
+    return (await summaryOf(id)).missingAtBank;
+  };
+
+  test('is the end of a first file without lines', async () => {
+    await paid('A');
+    expect(await missing()).toBe(0);
+    expect(await missing(TODAY)).toBe(1);
+  });
+
+  test('is where the operator says', async () => {
+    await paid('A');
+    expect(await missing()).toBe(0);
+    await db.transaction((trx) => setExpectationsBegin(trx, OPERATOR, bank.bankId, TODAY));
+    expect(await missing()).toBe(1);
+  });
+});
+
+describe('a file that is withdrawn', () => {
+  const withdraw = (statementId: string) => withdrawBankFile(db, OPERATOR, statementId);
+
+  test('has told nothing, and the right one tells anew', async () => {
+    const { reference } = await paid('A');
+    await paid('B');
+    await paid('C');
+    await send([debit('A')]);
+    const lines = [debit('A'), debit('B', { amount: 90 }), debit('X'), debit('Y', { reference })];
+    const wrong = await send(lines, LATER);
+    const told = (await exceptions()).toSorted();
+    expect(told).toEqual(['amount_differs B', 'missing_at_bank C', 'unknown_here X', 'unknown_here Y']);
+    await withdraw(wrong);
+    expect(await exceptions()).toEqual([]);
+    expect(await readBankFile(db, wrong)).toMatchObject({ status: 'withdrawn', summary: { matched: 1 } });
+    // The booking that an earlier file has, too, is still there; what it alone had is not.
+    expect(await summaryOf(await send([], LATER))).toMatchObject({ missingAtBank: 2 });
+    await send(lines, LATER);
+    expect((await exceptions()).toSorted()).toEqual([...told.slice(1), 'missing_at_bank B'].toSorted());
+    await withdraw(wrong);
+  });
+
+  test('leaves what another file tells, and lets go what only its counterpart explained', async () => {
+    const { reference } = await paid('A');
+    await send([debit('A'), debit('B', { reference }), debit('X')]);
+    const wrong = await send([credit('B'), debit('X')]);
+    expect(await exceptions()).toEqual(['unknown_here X']);
+    await withdraw(wrong);
+    expect(await exceptions()).toEqual(['unknown_here X']);
+    await send([], LATER);
+    expect((await exceptions()).toSorted()).toEqual(['unknown_here B', 'unknown_here X']);
+  });
+});
