@@ -2,7 +2,7 @@ import { OperatorError } from '../../domain/failures';
 import { act, type Actor } from '../record/audit-event';
 import { withdrawExpectations } from './begin-expectations';
 import type { Database, Executor } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, sql } from '../pool/statement';
 import { endExceptions, IS_ALL_SAID } from '../reconciliation-exception/end-exceptions';
 import { isCounterpart, judgeBookings, lockCharges } from './judge-bookings';
 import { readBankFile } from './receive-bank-file';
@@ -62,12 +62,11 @@ interface Withdrawn {
 }
 
 /** SQL: what is left of a row's first and latest file. */
-const filesLeft = (row: string, first: string, latest: string, statementId: string) =>
-  raw(
-    `${first} = CASE WHEN ${row}.${first} <> :statementId THEN ${row}.${first} ELSE nullif(${row}.${latest}, :statementId) END,
-     ${latest} = CASE WHEN ${row}.${latest} <> :statementId THEN ${row}.${latest} ELSE nullif(${row}.${first}, :statementId) END`,
-    { statementId },
-  );
+function filesLeft(row: string, first: string, latest: string, statementId: string) {
+  const [one, other] = [raw(`${row}.${first}`), raw(`${row}.${latest}`)];
+  return sql`${raw(first)} = CASE WHEN ${one} <> ${statementId} THEN ${one} ELSE nullif(${other}, ${statementId}) END,
+    ${raw(latest)} = CASE WHEN ${other} <> ${statementId} THEN ${other} ELSE nullif(${one}, ${statementId}) END`;
+}
 
 /** Bookings that only the file had are in no file again. @returns the last that it looked at */
 async function withdrawBookings(
