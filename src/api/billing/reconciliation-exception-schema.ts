@@ -32,10 +32,10 @@ export const respondBody = z
   .strictObject({
     resolution: oneOf(
       BANK_RESOLUTIONS,
-      '`no_money_moved`: none was moved. `reversed`: it was moved, and you have reversed it by the transaction `bankTransactionId`. `confirmed`: your first answer stands, also where a second debit was reversed, and that one alone; only of a `conflicting_answer`, and of a refund that is `completed`',
+      '`no_money_moved`: none was moved. `reversed`: it was moved, and you have reversed it by the transaction `bankTransactionId`. `confirmed`: your first answer stands, also where a second debit was reversed, and that one alone; or a refund that you rejected, or have not answered, is paid. Only of a `conflicting_answer`, and of a refund that is `completed`, `rejected` or `unanswered`. Your files speak against an end that they contradict (`booked_at_bank`)',
     ),
     bankTransactionId: textFor(
-      'Your identifier of the reversal, a different one for each transaction; required where it is `reversed`, and not kept otherwise',
+      'Your identifier of the reversal, a different one for each transaction; required where it is `reversed`. Where a refund that you had not completed is `confirmed`: that of its transfer, which may be left out where your file or your answer has named one alone',
       NAME_MAX,
       'FT26081XR3',
     ).optional(),
@@ -57,7 +57,7 @@ export const respondBody = z
 
 const kind = oneOf(
   EXCEPTION_KINDS,
-  'The first thing that went wrong. `unanswered`: the bank had the charge and did not answer in time. `late_answer`: it approved a charge that had ended without it. `conflicting_answer`: it gave another answer than its first. `duplicate_transaction_id`: its answer named a transaction of something else, and was refused. `refund_conflict`: it gave another answer to a refund than its first. `credit_undelivered`: the payee’s bank was never reached. From statements of the bank: `unknown_here`, it booked what the network does not count; `missing_at_bank`, it has not booked what settled here, or the payee’s bank has not booked the credit of a payment between customers, which has no `bankTransactionId`; `amount_differs`, it booked another amount, currency or direction',
+  'The first thing that went wrong. `unanswered`: the bank had the charge, or the refund, and did not answer in time. `late_answer`: it approved a charge that had ended without it. `conflicting_answer`: it gave another answer than its first. `duplicate_transaction_id`: its answer named a transaction of something else, and was refused. `refund_conflict`: it gave another answer to a refund than its first. `credit_undelivered`: the payee’s bank was never reached. From statements of the bank: `unknown_here`, it booked what the network does not count, with the charge or the refund that it belongs to, if there is one; `missing_at_bank`, it has not booked what settled here, or the payee’s bank has not booked the credit of a payment between customers, which has no `bankTransactionId`; `amount_differs`, it booked another amount, currency or direction',
   'late_answer',
 );
 
@@ -65,7 +65,7 @@ const state = oneOf(EXCEPTION_STATES, '`investigating` once the operator has tak
 
 const resolution = oneOf(
   RESOLUTIONS,
-  '`no_money_moved`: what was in doubt never moved any. `reversed`: it did, and the bank has reversed it. `confirmed`: the first answer stands, also where a second debit was reversed, and that one alone. By the operator alone: `written_off`, no party corrects it; `no_difference`, there was nothing to mend',
+  '`no_money_moved`: what was in doubt never moved any. `reversed`: it did, and the bank has reversed it. `confirmed`: the first answer stands, also where a second debit was reversed, and that one alone; or the refund is paid. By the operator alone: `written_off`, no party corrects it; `no_difference`, there was nothing to mend',
   'reversed',
 )
   .nullable()
@@ -77,19 +77,19 @@ export const exceptionFields = {
   state,
   reference: shown.reference.nullable().meta({
     description:
-      'Reference of the charge; where `refundId` is set, that of the refund. Of what is `unknown_here` the one that the bank wrote down, or `null`',
+      'Reference of the charge; where `refundId` is set, that of the refund. Of what is `unknown_here` without a charge the one that the bank wrote down, or `null`',
     example: EXAMPLE_REFERENCE,
   }),
   billingRequestId: shown
     .id('billingRequest')
     .nullable()
-    .meta({ description: 'Id of the charge; `null` for what is `unknown_here`' }),
+    .meta({ description: 'Id of the charge; `null` for what is `unknown_here` and belongs to none' }),
   refundId: shown
     .id('refund')
     .nullable()
     .meta({ description: 'Id of the refund, where it is about one', example: null }),
   merchantId: shown.id('merchant').nullable().meta({
-    description: 'Id of the merchant; `null` for a payment between customers, and for what is `unknown_here`',
+    description: 'Id of the merchant; `null` for a payment between customers, and where there is no charge',
   }),
   bankId: shown.id('bank', 'Id of the payer’s bank'),
   amount: shown.money(
@@ -121,6 +121,17 @@ export const exception = z
   .meta({ id: 'ReconciliationException' });
 
 export const resolvedException = z.strictObject({ exceptionId: shown.id('exception'), state, resolution });
+
+/** What stands against an end: the exception as it is, a line of a file, or what is left. */
+export const refusedEnd = z
+  .strictObject({
+    ...resolvedException.shape,
+    bankTransactionId: shown.words('`booked_at_bank`: your id of the line', 'FT26081XK2'),
+    bookingDate: z.iso.date().meta({ description: 'Its day, as in your file', example: '2026-03-02' }),
+    statementId: shown.id('statement').meta({ description: 'Your latest file that has it' }),
+    left: shown.money('`exceeds_remaining`: what is left of the charge'),
+  })
+  .partial();
 
 const answer = z
   .strictObject({

@@ -65,7 +65,7 @@ async function respondToException({
   const answered = await takeAnswer(deps, (trx) =>
     takeBanksAnswer(trx, { bankId: caller.entityId, note: note ?? null }, exceptionId, {
       resolution,
-      bankTransactionId: (resolution === 'reversed' && bankTransactionId) || null,
+      bankTransactionId: bankTransactionId ?? null,
     }),
   );
   if (answered instanceof Failure) throw answered;
@@ -100,7 +100,7 @@ export const exceptionRoutes = [
     id: 'respondToException',
     summary: 'Say what became of the money',
     description:
-      'The word of the payer’s bank, which resolves the exception: what it held of the charge can be refunded again. Where a charge was `successful` and the money did not stay (`no_money_moved`, `reversed`), what is left of it is reversed: a transaction of type `reversal`, told to the merchant by `billing.reversed`. Where all answers to a charge were approvals, both speak of the second debit, and the charge stands. Where they speak of the transfer of a `completed` refund, the refund is `returned`, told by `refund.returned`, and its amount can be refunded again. Sending the same again changes nothing and is a 200.',
+      'The word of the payer’s bank, which resolves the exception: what it held of the charge can be refunded again. Where a charge was `successful` and the money did not stay (`no_money_moved`, `reversed`), what is left of it is reversed: a transaction of type `reversal`, told to the merchant by `billing.reversed`. Where all answers to a charge were approvals, both speak of the second debit, and the charge stands. Where they speak of the transfer of a `completed` refund, the refund is `returned`, told by `refund.returned`, and its amount can be refunded again. Where a refund that was rejected, or not answered, is `confirmed`, it is `completed` from then on, told by `refund.response`. Sending the same again changes nothing and is a 200.',
     takes: { ...ANSWER, params: schema.exceptionPath, body: schema.respondBody },
     answers: {
       200: {
@@ -112,12 +112,15 @@ export const exceptionRoutes = [
     refusals: {
       not_found: 'You are asked about no such exception',
       already_resolved: 'The exception was resolved otherwise',
-      resolution_not_allowed: 'The exception cannot be `confirmed`',
+      resolution_not_allowed:
+        'The exception cannot be resolved so; or several transfers of the refund are known, or none: send `bankTransactionId`',
+      booked_at_bank: 'Your file has a booking (`data`) that nothing takes back',
+      exceeds_remaining: 'The refund is more than what is left of its charge (`data.left`)',
       duplicate_transaction_id: 'The `bankTransactionId` belongs to another transaction',
     },
     refusedWith: {
       409: {
-        data: schema.resolvedException,
+        data: schema.refusedEnd,
         example: { state: 'resolved', resolution: 'no_money_moved' },
       },
     },

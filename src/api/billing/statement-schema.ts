@@ -53,6 +53,9 @@ export const statement = z
       moved('For a bank, payments to its customers whose money did not stay; only if any', 0, 0),
     ),
     writeOffs: shown.seldom(moved('For a bank, what it was let off; only if any', 0, 0)),
+    writeOffReturns: shown.seldom(
+      moved('For a bank, what it was let off and has booked after all; only if any', 0, 0),
+    ),
     exceptionsOpen: shown.count('Reconciliation exceptions that were not resolved when the day ended', 0),
     exact: shown.exactBalances(
       'openingBalance',
@@ -64,6 +67,7 @@ export const statement = z
       'credits',
       'creditsReversed',
       'writeOffs',
+      'writeOffReturns',
     ),
     sha256: z
       .string()

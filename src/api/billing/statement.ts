@@ -138,6 +138,7 @@ function shown(
     credits: movement('credits'),
     ...(moved.creditsReversed.count > 0 && { creditsReversed: movement('creditsReversed') }),
     ...(moved.writeOffs.count > 0 && { writeOffs: movement('writeOffs') }),
+    ...(moved.writeOffReturns.count > 0 && { writeOffReturns: movement('writeOffReturns') }),
     exceptionsOpen,
     ...(exact && { exact }),
   };
@@ -151,7 +152,7 @@ export const statementRoutes = [
     id: 'getStatement',
     summary: 'Retrieve a statement',
     description:
-      'What moved on one settlement day, in one currency, and what the network owes you for it: for a bank, a merchant, or a provider, whose merchants are taken together unless it names one. A charge settles on the day of its `settledAt` in the network’s time zone. `closingBalance` is the next day’s `openingBalance`. For a merchant it is `openingBalance` + `charges` − `refunds` + `refundReturns` − `reversals`; for a bank `openingBalance` − `charges` + `refunds` − `refundReturns` + `reversals` + `credits` − `creditsReversed` + `writeOffs`.',
+      'What moved on one settlement day, in one currency, and what the network owes you for it: for a bank, a merchant, or a provider, whose merchants are taken together unless it names one. A charge settles on the day of its `settledAt` in the network’s time zone. `closingBalance` is the next day’s `openingBalance`. For a merchant it is `openingBalance` + `charges` − `refunds` + `refundReturns` − `reversals`; for a bank `openingBalance` − `charges` + `refunds` − `refundReturns` + `reversals` + `credits` − `creditsReversed` + `writeOffs` − `writeOffReturns`.',
     takes: { ...ANYONE, query: schema.statementQuery, only: { 'query.merchantId': BILLERS.roles } },
     answers: {
       200: { description: 'The statement of 2026-03-02 in NGN is final', data: schema.statement },
@@ -163,7 +164,7 @@ export const statementRoutes = [
     id: 'getStatementFile',
     summary: 'Download a statement',
     description:
-      'Each transaction of the statement, with the columns of the transaction history, as it was when the day ended: `refundedAmount` and `reversedAmount` are what had gone back by then, and a refund that was returned later is `completed`. A write-off has the type `write_off` and no id. The last line has `total` in its first column, the number of lines before it in the second, and the sum of their amounts in the third. Once the day is final the bytes are the same whenever they are asked for.',
+      'Each transaction of the statement, with the columns of the transaction history, as it was when the day ended: `refundedAmount` and `reversedAmount` are what had gone back by then, and a refund that was returned later is `completed`. A write-off has the type `write_off`, its contra `write_off_return`, and no id. The last line has `total` in its first column, the number of lines before it in the second, and the sum of their amounts in the third. Once the day is final the bytes are the same whenever they are asked for.',
     takes: {
       ...ANYONE,
       params: schema.statementFilePath,
