@@ -1,11 +1,8 @@
-import type { Knex } from 'knex';
-
 /**
  * Banks, merchants and providers, with their credentials. Mode and time zone of the database.
  * Idempotency keys, rate limits, business clocks, and the audit events of operators.
  */
-export async function up(knex: Knex): Promise<void> {
-  await knex.raw(`
+export const sql = `
     -- Clusters older than Postgres 15 let everybody create in this schema. Production names the
     -- statement to run if another role owns it.
     REVOKE CREATE ON SCHEMA public FROM PUBLIC;
@@ -273,5 +270,4 @@ export async function up(knex: Knex): Promise<void> {
     ) WITH (fillfactor = 50);
     CREATE INDEX rate_limits_full ON rate_limits (full_at);
     GRANT SELECT, INSERT, UPDATE, DELETE ON rate_limits TO assent_app;
-  `);
-}
+  `;

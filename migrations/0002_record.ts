@@ -1,11 +1,8 @@
-import type { Knex } from 'knex';
-
 /**
  * Events of each resource and the chains of hashes with their signed heads, kept for good; keys
  * that sign and encrypt.
  */
-export async function up(knex: Knex): Promise<void> {
-  await knex.raw(`
+export const sql = `
     -- Every transition, once, with its time and cause. Append-only: not even the schema login
     -- changes history.
     CREATE TABLE events (
@@ -180,5 +177,4 @@ export async function up(knex: Knex): Promise<void> {
       encrypts    boolean NOT NULL DEFAULT true
     );
     GRANT SELECT, INSERT, UPDATE (encrypts) ON encryption_keys TO assent_app;
-  `);
-}
+  `;

@@ -1,11 +1,8 @@
-import type { Knex } from 'knex';
-
 /**
  * The outbox to Temporal, webhooks with their endpoints and attempts, and the heartbeats of
  * workers.
  */
-export async function up(knex: Knex): Promise<void> {
-  await knex.raw(`
+export const sql = `
     -- Messages of committed transactions to Temporal; rows go once it has them.
     CREATE TABLE outbox (
       id          bigint GENERATED ALWAYS AS IDENTITY,
@@ -117,6 +114,8 @@ export async function up(knex: Knex): Promise<void> {
       created_xid          xid8 NOT NULL DEFAULT pg_current_xact_id(),
       -- As in events.
       commit_id            uuid NOT NULL,
+      -- The ids of the events that its items tell of.
+      tells                text[] NOT NULL DEFAULT '{}',
       created_at           timestamptz NOT NULL DEFAULT clock_timestamp(),
       finished_at          timestamptz,
       -- Attempts before it was last asked for again: the table of retries counts from there.
@@ -218,5 +217,4 @@ export async function up(knex: Knex): Promise<void> {
     SELECT EXISTS (SELECT FROM replaced) $$;
     REVOKE EXECUTE ON FUNCTION replace_unseen_body FROM PUBLIC;
     GRANT EXECUTE ON FUNCTION replace_unseen_body TO assent_app;
-  `);
-}
+  `;

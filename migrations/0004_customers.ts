@@ -1,11 +1,8 @@
-import type { Knex } from 'knex';
-
 /**
  * Customers of banks, the migrations that bring them, their devices, and what they are asked
  * about.
  */
-export async function up(knex: Knex): Promise<void> {
-  await knex.raw(`
+export const sql = `
     CREATE TABLE customer_batches (
       id         text PRIMARY KEY CHECK (id ~ '^bat_'),
       bank_id    text NOT NULL REFERENCES entities,
@@ -154,5 +151,4 @@ export async function up(knex: Knex): Promise<void> {
     -- One of all banks and customers that link a device at the same moment gets it.
     CREATE UNIQUE INDEX device_links_one_open ON device_links (device_id) WHERE unlinked_at IS NULL;
     GRANT SELECT, INSERT, UPDATE (device_id, unlinked_at) ON device_links TO assent_app;
-  `);
-}
+  `;

@@ -1,12 +1,9 @@
-import type { Knex } from 'knex';
-
 /**
  * Agreements, the intents that ask for them, schedules, and charges. Locks are taken in one order:
  * agreement, schedule, then intent or billing request; several of a kind by ascending id. So no two
  * transactions wait for each other.
  */
-export async function up(knex: Knex): Promise<void> {
-  await knex.raw(`
+export const sql = `
     CREATE FUNCTION name_provider() RETURNS trigger LANGUAGE plpgsql
       SET search_path = pg_catalog, pg_temp AS $$
     BEGIN
@@ -419,5 +416,4 @@ export async function up(knex: Knex): Promise<void> {
       FOR EACH ROW WHEN (NEW.bank_transaction_id IS NOT NULL) EXECUTE FUNCTION require_claimed_bank_transaction();
     CREATE TRIGGER billing_requests_record_time BEFORE INSERT ON billing_requests
       FOR EACH ROW EXECUTE FUNCTION set_record_time_recorded_at();
-  `);
-}
+  `;

@@ -1,11 +1,8 @@
-import type { Knex } from 'knex';
-
 /**
  * Refunds, the exceptions where a bank's word and ours differ, and the reversals that come of
  * them.
  */
-export async function up(knex: Knex): Promise<void> {
-  await knex.raw(`
+export const sql = `
     CREATE TABLE refunds (
       id                    text PRIMARY KEY CHECK (id ~ '^rfd_'),
       transaction_id        text NOT NULL UNIQUE CHECK (transaction_id ~ '^txn_'),
@@ -319,5 +316,4 @@ export async function up(knex: Knex): Promise<void> {
         r.returned_at
       FROM refunds r WHERE r.returned_at IS NOT NULL;
     GRANT SELECT ON transactions TO assent_app;
-  `);
-}
+  `;

@@ -1,11 +1,8 @@
-import type { Knex } from 'knex';
-
 /**
  * The ledger in double entry, its balances and days, the close of a month, and the statements of
  * its days.
  */
-export async function up(knex: Knex): Promise<void> {
-  await knex.raw(`
+export const sql = `
     -- By its first day. The audit trail says who closed and reopened it, when and why.
     CREATE TABLE ledger_periods (
       month      date PRIMARY KEY CHECK (extract(day FROM month) = 1),
@@ -224,5 +221,4 @@ export async function up(knex: Knex): Promise<void> {
     GRANT SELECT, UPDATE (differences, found, verified_at) ON books_verified TO assent_app;
 
     INSERT INTO books_verified (part) SELECT generate_series(1, 5);
-  `);
-}
+  `;

@@ -48,7 +48,9 @@ beforeAll(async () => {
     title: block.title,
     script: onOtherPort(block, receiverPort),
   }));
-  started = new NpmStart(folder, { PORT_OFFSET: String(offset) }, await fromBuild());
+  // The clock waits for silent customers, here for less than a person would want.
+  const settings = { PORT_OFFSET: String(offset), CLOCK_WAIT_S: '1' };
+  started = new NpmStart(folder, settings, await fromBuild());
   await started.ready();
   openShell = () => new Shell(folder, { ...process.env, PATH });
   shell = openShell();

@@ -8,20 +8,22 @@ import { fitFor, openOwnDatabase } from '../process/open-database';
 import { createMetrics, inTime, measureDependencies, measurePool, serveMetrics } from '../process/metrics';
 import { measureService, measureTaskQueues } from '../process/service-metrics';
 import { lazyClient } from '../temporal/connection';
-import { dependenciesOf, serviceProblems } from '../temporal/readiness';
+import { dependenciesOf, serviceProblems, POSTGRES_AWAY } from '../temporal/readiness';
 import { taskQueues } from '../temporal/task-queues';
 import { OperatorError } from '../domain/failures';
-import { POSTGRES_AWAY } from '../domain/words/service-words';
 import { openTracing } from '../process/tracing';
 import { handleUncaught } from '../process/uncaught';
 import { createApp } from './create-app';
-import { ANSWER_WITHIN_MS, READY_KEPT_MS, READY_WITHIN_MS } from './http/deadline';
+import { ANSWER_WITHIN_MS, READY_WITHIN_MS } from './http/deadline';
 import { failRequestAtHand } from './http/before-routes';
 import { createCallerLimiter } from './http/slots';
 import { createTokenBuckets } from './http/rate-limit';
 import { measureRequests, measureUnknownIdentifiers } from './http/request-metrics';
 import { CONNECTIONS_MAX, createApiServer } from './http/server';
 import { openParties } from './pages/sandbox';
+
+/** An answer of `GET /readyz` is reused for this long: less than the interval of any probe. */
+const READY_KEPT_MS = 1_000;
 
 /**
  * The API process. It starts and accepts work while Temporal is away, and answers 503 while

@@ -1,7 +1,8 @@
 import { Option, type Command } from 'commander';
 import { refusedAppLogin } from '../database/pool/availability';
 import { APP_ROLE, statementsOf } from '../database/pool/connection';
-import { migrateUp, schemaDifference } from '../database/migrate';
+import { schemaDifference } from '../database/engine/deployment';
+import { migrateUp } from '../database/migrate';
 import { readTemporalState } from '../database/engine/temporal-state';
 import { counted } from '../domain/words/counted';
 import { onDatabase } from '../database/pool/one-connection';

@@ -38,7 +38,7 @@ export function factsOf(facts: [name: string, value: Cell][]): string {
  * The progress of a long command, in a terminal line that is overwritten. It has no escape
  * sequences, so it is the same line on every terminal, with NO_COLOR, and in a log.
  */
-export interface Progress {
+interface Progress {
   say(line: string): void;
   /** Writes the line behind a bar, where the total is known. */
   part(done: number, of: number, line: string): void;

@@ -1,5 +1,3 @@
-import { readdir } from 'node:fs/promises';
-import { join, parse } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import knex, { type Knex } from 'knex';
 import type { Mode } from '../domain/mode';
@@ -8,8 +6,8 @@ import type { Actor } from './record/audit-event';
 import { LOCK_NOT_AVAILABLE } from './pool/availability';
 import { STATEMENTS, type Statements } from './pool/statement';
 import { DeploymentError, requireMigratable } from './engine/deployment';
+import { migrations } from './engine/read-migrations';
 
-const FOLDER = join(__dirname, '../../migrations');
 /** knex would print errors that it also throws; our callers report them. */
 const SILENT: Knex.Logger = {
   warn: () => undefined,
@@ -29,22 +27,19 @@ const RETRY_AFTER_MS = 1_000;
 /** Some five minutes. The operator is told of a table that is in use longer, say by a back-up. */
 const ATTEMPTS_MAX = 100;
 
-interface Migration {
-  up(knex: Knex): Promise<void>;
-}
-
-/** Names have no extension, so that the source and the build write the same names. */
-const source: Knex.MigrationSource<string> = {
-  getMigrations: async () =>
-    (await readdir(FOLDER))
-      .filter((file) => /^\d{4}_\w+\.[jt]s$/.test(file))
-      .map((file) => parse(file).name)
-      .sort(),
+/** @param by author of each migration's audit event, which its own transaction writes */
+const sourceFor = (by?: Actor): Knex.MigrationSource<string> => ({
+  getMigrations: () => Promise.resolve([...migrations().keys()]),
   getMigrationName: (name) => name,
-  // Not `import()`, which needs to know whether it is `.ts` or `.js`.
   getMigration: (name) =>
-    Promise.resolve({ ...(require(join(FOLDER, name)) as Migration), down: refuseDown }),
-};
+    Promise.resolve({
+      async up(trx) {
+        await trx.raw(migrations().get(name) ?? '');
+        if (by) await record(trx, by, name);
+      },
+      down: refuseDown,
+    }),
+});
 
 /**
  * knex requires one. A schema that holds money is never reversed: a back-up is restored instead.
@@ -76,7 +71,7 @@ export async function migrateUp(
   begun: (migration: { name: string; number: number; of: number }) => void = () => undefined,
 ): Promise<string[]> {
   return migrating(ownerUrl, { mode, time_zone: timeZone }, async (db) => {
-    const all = await source.getMigrations([]);
+    const all = [...migrations().keys()];
     const before = await applied(db);
     if (before.some((name) => !all.includes(name))) throw new DeploymentError(deploymentWords.otherSchema);
     await requireMigratable(statementsOf(db), { mode, timeZone });
@@ -86,7 +81,7 @@ export async function migrateUp(
     // tables until the last has run.
     for (const [at, name] of wanted.entries()) {
       begun({ name, number: at + 1, of: wanted.length });
-      await migrateNext(db, name, by ? recorded(by) : source);
+      await migrateNext(db, name, sourceFor(by));
       ran.push(name);
     }
     return ran;
@@ -124,42 +119,9 @@ async function applied(db: Knex): Promise<string[]> {
   return db('knex_migrations').orderBy('id').pluck<string[]>('name');
 }
 
-/** Adds the audit event to each migration's own transaction. */
-function recorded(by: Actor): Knex.MigrationSource<string> {
-  return {
-    ...source,
-    async getMigration(name) {
-      const migration = (await source.getMigration(name)) as Migration;
-      return {
-        ...migration,
-        async up(trx) {
-          await migration.up(trx);
-          await record(trx, by, name);
-        },
-      };
-    },
-  };
-}
-
 async function record(db: Knex, { actor, reason }: Actor, migration: string): Promise<void> {
   const after = JSON.stringify({ migrations: [migration] });
   await db('audit_events').insert({ actor, action: 'schema.migrated', reason, after });
-}
-
-/**
- * Compares the schema with the migrations of this version of the code.
- *
- * @throws if the schema was never migrated
- */
-export async function schemaDifference(db: Statements): Promise<{ missing: string[]; unknown: string[] }> {
-  const wanted = await source.getMigrations([]);
-  const done = (await db.rows<{ name: string }>`SELECT name FROM knex_migrations ORDER BY name`).map(
-    ({ name }) => name,
-  );
-  return {
-    missing: wanted.filter((name) => !done.includes(name)),
-    unknown: done.filter((name) => !wanted.includes(name)),
-  };
 }
 
 async function migrating<Result>(
@@ -182,7 +144,6 @@ async function migrating<Result>(
     },
     // One connection holds the lock, the other migrates.
     pool: { min: 0, max: 2 },
-    migrations: { migrationSource: source },
     log: SILENT,
   });
   try {

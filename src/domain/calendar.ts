@@ -27,7 +27,7 @@ export function maxInterval(frequency: Frequency): number {
  * The due dates of a recurring charge: every `interval` units of `frequency`, counted from
  * `startAt`.
  */
-export interface Recurrence {
+interface Recurrence {
   startAt: Date;
   frequency: Frequency;
   /** A whole number from 1 to `maxInterval(frequency)`. */

@@ -1,6 +1,6 @@
 import { Failure } from './failures';
 
-export interface Terms {
+interface Terms {
   decision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
   blocked: boolean;
   currency: string;
@@ -39,9 +39,6 @@ export function approvalRequired(decision: Terms['decision'], merchantTrusted: b
 export type BankAnswer =
   | { outcome: 'approved'; bankTransactionId: string; action: 'approve_once' | 'approve_recurring' | null }
   | { outcome: 'declined'; declineReason: string; action: 'deny' | 'suspended' | null };
-
-/** The reason for a bank that declines by `action` and gives none. */
-export const REASON_OF_ACTION = { deny: 'denied', suspended: 'suspended' } as const;
 
 /** Reasons that the network defines, whichever party gives them. */
 const KNOWN_REASONS = [

@@ -9,7 +9,7 @@ import { claimRing, requireSigningKey } from '../database/key-rotation/claim-key
 import { traceparentAtHand } from './at-hand';
 
 /** Runs on each new connection before any other statement. */
-export type RequireFit = (connection: ClientBase) => Promise<void>;
+type RequireFit = (connection: ClientBase) => Promise<void>;
 
 /**
  * The check of an API's or a worker's connections. Each checks the database's mode and zone, and

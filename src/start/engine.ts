@@ -29,7 +29,7 @@ import { findTemporal } from './temporal-binary';
  * The whole engine on one machine: the API, a worker, and an own Postgres and Temporal unless the
  * settings name them. Each process is supervised.
  */
-export interface Engine {
+interface Engine {
   /** Also in `engine.json` of the folder while the engine runs. */
   file: EngineFile;
   /** Aborted with the error if a process keeps dying; the engine must be stopped then. */
@@ -38,7 +38,7 @@ export interface Engine {
   stop(): Promise<void>;
 }
 
-export interface EngineOptions {
+interface EngineOptions {
   /** The settings. The engine's processes inherit the whole environment. */
   environment: NodeJS.ProcessEnv;
   /** Folder of the data, the keys and the log. */

@@ -7,8 +7,14 @@ import { readTemporalState, RECOVER_SILENT_AFTER_S } from '../database/engine/te
 import { workerFault } from '../database/engine/worker-heartbeat';
 import { readLastResult, VERIFY_SILENT_AFTER_S } from '../database/verify/nightly-result';
 import type { Problem } from '../domain/failures';
-import { POSTGRES_AWAY, TEMPORAL_LOST } from '../domain/words/service-words';
 import { temporalFault } from './fault';
+
+export const POSTGRES_AWAY: Problem = { path: 'postgres', message: 'does not answer, or is not migrated' };
+
+const TEMPORAL_LOST: Problem = {
+  path: 'temporal',
+  message: 'has lost its workflows; all open ones are being started again',
+};
 
 /** Longest that a readiness check, or a worker's heartbeat, waits for Temporal. */
 const ANSWER_WITHIN_MS = 1_800;

@@ -109,7 +109,7 @@ export async function ensureSchedules(
 }
 
 /** Operators may pause or delete a Schedule by hand. */
-export interface ScheduleState {
+interface ScheduleState {
   is: 'running' | 'paused' | 'missing';
   nextAt?: Date | undefined;
 }

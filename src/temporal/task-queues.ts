@@ -21,7 +21,7 @@ const TYPES = [1, 2] as const;
 /** Longest wait for the responses of Temporal. */
 const ANSWER_WITHIN_MS = 2_000;
 
-export interface QueueState {
+interface QueueState {
   queue: string;
   /** Temporal's estimate of the waiting tasks. */
   waiting: number;

@@ -10,8 +10,12 @@ import { SWEPT } from '../domain/workflow/messages';
 const { sweepAway } = proxyLocalActivities<SweepActivities>({
   // The batches of a kind take some seconds.
   startToCloseTimeout: '1m',
-  // The next run is the next attempt.
-  retry: { maximumAttempts: 1 },
+  // An outage of Postgres is waited for, since each run that failed would stay in the Temporal UI.
+  // All ten kinds have their time within the run's two hours; no other run starts meanwhile.
+  scheduleToCloseTimeout: '10m',
+  retry: { initialInterval: '1s', maximumInterval: '30s' },
+  // A longer wait is a timer, and holds no slot of the worker.
+  localRetryThreshold: '5s',
 });
 
 /**

@@ -1,6 +1,6 @@
-import { eventsInWords, waitingInWords } from '../../src/activities/recurring-words';
 import type { BillingInHand } from '../../src/database/recurring/read-billings';
 import type { ScheduleRow } from '../../src/database/schedule/lock-schedules';
+import { eventsInWords, waitingInWords } from '../../src/activities/recurring';
 
 /** The columns that the words are made of. */
 const schedule = {

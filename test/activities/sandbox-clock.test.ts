@@ -61,7 +61,7 @@ const waking = (kick: () => void): Database => ({
 
 /**
  * In place of the relay, the workflows and the bank: whoever is signalled reads, and the bank
- * approves all.
+ * approves all. The clock may move between two readings, so the last of them finds nothing asked.
  */
 function engine() {
   let running: Promise<void> = Promise.resolve();
@@ -75,9 +75,8 @@ function engine() {
       for (const id of await takeSignals(db)) {
         if (!id.startsWith('recurring/')) continue;
         const scheduleId = id.slice('recurring/'.length);
-        await runSchedule(db, rules, scheduleId);
-        await answerCharges(db, standing);
-        await runSchedule(db, rules, scheduleId);
+        do await runSchedule(db, rules, scheduleId);
+        while ((await answerCharges(db, standing)) > 0);
       }
     });
   };

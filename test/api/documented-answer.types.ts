@@ -1,13 +1,13 @@
 import type { DocumentedAnswer } from '../../src/api/http/documented-response';
 import type { Call } from '../../src/api/http/call';
 import { section, type Handler } from '../../src/api/http/route';
-import { acceptedIntent, echoed } from '../../src/api/billing/intent-schema';
-import { batch as batchShown, largeBatch, smallBatch } from '../../src/api/customer/customer-schema';
-import { decision as decisionShown } from '../../src/api/customer/decision-schema';
+import { batch as batchShown, largeBatch, smallBatch } from '../../src/api/customer/migration-schema';
 import type { Operation } from '../../src/api/http/operation';
 import { decidedItem, pageOf } from '../../src/api/http/response-fields';
 import { clock as clockShown } from '../../src/api/sandbox-clock';
-import { rotatedSecret } from '../../src/api/webhook/webhook-schema';
+import { acceptedIntent, echoed } from '../../src/api/billing/intent';
+import { decisionShown } from '../../src/api/customer/decision';
+import { rotatedSecret } from '../../src/api/webhook/webhook-endpoint';
 
 /*
  * The compiler runs these tests, by `npm run check:types`: a line below `@ts-expect-error` must not

@@ -199,13 +199,13 @@ describe('assent doctor', () => {
   it('has the schema migrated before it judges what is in it', async () => {
     await asSchemaLogin(
       engine.database.url,
-      `CREATE TABLE kept AS SELECT max(name) AS name FROM knex_migrations;
-       UPDATE knex_migrations SET name = '9999_later' WHERE name = (SELECT name FROM kept)`,
+      `CREATE TABLE kept AS SELECT * FROM knex_migrations WHERE name = (SELECT max(name) FROM knex_migrations);
+       DELETE FROM knex_migrations WHERE name = (SELECT name FROM kept)`,
     );
     const { code, found } = await doctor();
     await asSchemaLogin(
       engine.database.url,
-      `UPDATE knex_migrations SET name = (SELECT name FROM kept) WHERE name = '9999_later'; DROP TABLE kept`,
+      'INSERT INTO knex_migrations SELECT * FROM kept; DROP TABLE kept',
     );
     expect(found.get('schema')).toMatch(/^wrong: 1 migration missing, \d{4}_\w+ first: run "assent migrate"/);
     for (const name of ['deployment', 'keys', 'workers'])

@@ -79,40 +79,6 @@ async function accept(api: ApiClient, bill: object, key: string): Promise<string
   return String(id);
 }
 
-const WORKERS = 'assent_workers{version="0.2.0"}';
-
-const readiness = async () => {
-  const answer = await fetch(`${engine.apiUrl}/readyz`);
-  const { message } = (await answer.json()) as { message: string };
-  return { status: answer.status, message };
-};
-
-test('a frozen worker, the only one, is not ready within 15 s, the API tells what waits, and all is well when it thaws', async () => {
-  // The one that was killed before falls silent, too.
-  await eventually(async () => valueOf(await metrics.api(), WORKERS) === 1);
-  expect((await readiness()).status).toBe(200);
-  expect(await metrics.workerProbes()).toEqual({ healthz: 200, readyz: 200 });
-
-  engine.worker.freeze();
-  // The contract promises this; the machine may be quicker.
-  let refused: Awaited<ReturnType<typeof readiness>> | undefined;
-  await eventually(async () => (refused = await readiness()).status === 503, 15_000);
-  expect(refused?.message).toMatch(/^Not ready: worker: no worker has sent a heartbeat for \d+ s$/);
-  const told = await metrics.api();
-  expect(valueOf(told, WORKERS)).toBeUndefined();
-  expect(valueOf(told, 'assent_outbox_messages{rank="call"}')).toBe(0);
-  expect(valueOf(told, 'assent_outbox_oldest_age_seconds{rank="call"}')).toBe(0);
-  expect(valueOf(told, 'assent_dependency_up{dependency="temporal"}')).toBe(1);
-  expect(valueOf(told, 'assent_dependency_up{dependency="worker"}')).toBe(0);
-
-  // A supervisor that restarts what does not answer notices it.
-  await expect(metrics.workerProbes()).rejects.toThrow('aborted due to timeout');
-
-  engine.worker.thaw();
-  await eventually(async () => (await readiness()).status === 200);
-  expect(await metrics.workerProbes()).toEqual({ healthz: 200, readyz: 200 });
-});
-
 /** A try without patience, as the balancer makes it. */
 function call(url: string, token: string, body?: object, key: string = randomUUID()): Promise<Response> {
   return fetch(url, {
@@ -170,6 +136,40 @@ test('calls get 503 while Postgres only reads, as a failover may leave it, and g
   expect(await merchant.hears('billing.response', billingRequestId)).toMatchObject({ status: 'successful' });
 });
 
+const WORKERS = 'assent_workers{version="0.2.0"}';
+
+const readiness = async () => {
+  const answer = await fetch(`${engine.apiUrl}/readyz`);
+  const { message } = (await answer.json()) as { message: string };
+  return { status: answer.status, message };
+};
+
+test('a frozen worker, the only one, is not ready within 15 s, the API tells what waits, and all is well when it thaws', async () => {
+  // The one that was killed before has fallen silent, too, or soon does.
+  await eventually(async () => valueOf(await metrics.api(), WORKERS) === 1);
+  expect((await readiness()).status).toBe(200);
+  expect(await metrics.workerProbes()).toEqual({ healthz: 200, readyz: 200 });
+
+  engine.worker.freeze();
+  // The contract promises this; the machine may be quicker.
+  let refused: Awaited<ReturnType<typeof readiness>> | undefined;
+  await eventually(async () => (refused = await readiness()).status === 503, 15_000);
+  expect(refused?.message).toMatch(/^Not ready: worker: no worker has sent a heartbeat for \d+ s$/);
+  const told = await metrics.api();
+  expect(valueOf(told, WORKERS)).toBeUndefined();
+  expect(valueOf(told, 'assent_outbox_messages{rank="call"}')).toBe(0);
+  expect(valueOf(told, 'assent_outbox_oldest_age_seconds{rank="call"}')).toBe(0);
+  expect(valueOf(told, 'assent_dependency_up{dependency="temporal"}')).toBe(1);
+  expect(valueOf(told, 'assent_dependency_up{dependency="worker"}')).toBe(0);
+
+  // A supervisor that restarts what does not answer notices it.
+  await expect(metrics.workerProbes()).rejects.toThrow('aborted due to timeout');
+
+  engine.worker.thaw();
+  await eventually(async () => (await readiness()).status === 200);
+  expect(await metrics.workerProbes()).toEqual({ healthz: 200, readyz: 200 });
+});
+
 /** Calls in flight at any time. */
 const CALLERS = 2;
 /** It throws beside all that the process does, when it is told to. */
@@ -210,6 +210,8 @@ test('no call fails, and every charge ends and is told, while APIs and workers a
     while (!rolledOut.signal.aborted) await oneCharge().catch((error: unknown) => failed.push(String(error)));
   });
 
+  // It was killed before: its start needs nothing of those that are restarted.
+  const secondWorkerStarts = secondWorker.start(FAULTS);
   for (const api of apis) {
     const before = charged.length;
     api.inService = false;
@@ -219,7 +221,7 @@ test('no call fails, and every charge ends and is told, while APIs and workers a
     // It does its share again.
     await eventually(() => Promise.resolve(charged.length > before + CALLERS));
   }
-  await secondWorker.start(FAULTS);
+  await secondWorkerStarts;
   await engine.worker.stop();
   await engine.worker.start();
   secondWorker.signal('SIGUSR2');

@@ -70,15 +70,16 @@ describe('the migrations', () => {
   });
 
   describe('stopped at one of them', () => {
-    const FAILING = '0005_billing';
     let owner: Client;
     /** All of them, in their order. */
     let all: string[];
+    let failing: string | undefined;
 
     beforeEach(async () => {
       owner = new Client({ connectionString: test.url });
       await owner.connect();
       all = await standing();
+      failing = all.find((name) => name.startsWith('0005_billing'));
       await emptySchema(test.url);
       await owner.query('CREATE TABLE intents ()');
       await expect(migrateUp(test.url, 'sandbox', 'Africa/Lagos', OPERATOR)).rejects.toThrow(
@@ -89,9 +90,9 @@ describe('the migrations', () => {
     afterEach(() => owner.end());
 
     it('keep those before it, on record, and go on from there, also past a lock that was left behind', async () => {
-      expect((await actsOfSchema()).migrations).toEqual(all.slice(0, all.indexOf(FAILING)));
+      expect((await actsOfSchema()).migrations).toEqual(all.slice(0, 4));
       await owner.query('UPDATE knex_migrations_lock SET is_locked = 1');
-      expect(await migrateUp(test.url, 'sandbox', 'Africa/Lagos')).toEqual(all.slice(all.indexOf(FAILING)));
+      expect(await migrateUp(test.url, 'sandbox', 'Africa/Lagos')).toEqual(all.slice(4));
     });
 
     it('let others have a table that the next has to wait for', async () => {
@@ -110,7 +111,7 @@ describe('the migrations', () => {
       await owner.query('DELETE FROM customers WHERE false');
       await writer.query('COMMIT');
       await writer.end();
-      expect(await migrated).toContain(FAILING);
+      expect(await migrated).toContain(failing);
     });
   });
 
@@ -118,7 +119,7 @@ describe('the migrations', () => {
     const add = `INSERT INTO knex_migrations (name, batch, migration_time) VALUES ('0001_of_another_version', 1, now())`;
     await asSchemaLogin(test.url, add);
     await expect(migrateUp(test.url, 'sandbox', 'Africa/Lagos')).rejects.toThrow(
-      /^DATABASE_URL: another version created the schema .* Run the version that created it, or name an empty database\.$/,
+      /^DATABASE_URL: another build created the schema .* Run the build that created it, or name an empty database\.$/,
     );
     await asSchemaLogin(test.url, `DELETE FROM knex_migrations WHERE name = '0001_of_another_version'`);
   });

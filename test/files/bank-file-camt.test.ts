@@ -18,12 +18,25 @@ const read = (file: string | Buffer, size?: number) => readFile(readCamt, file, 
 test.each([1, 7, 100_000])('our sample is read alike in pieces of %i bytes', async (size) => {
   expect(await read(SAMPLE, size)).toEqual([
     line(1, 'FT26061A01', '2026-03-02', 150_000n, { reference: '7Q2MXK4TVWYZ23ABCDEFGHJK' }),
-    line(2, 'FT26062B01', '2026-03-04', 49_999n, { direction: 'credit' }),
+    line(2, 'FT26062B01', '2026-03-04', 49_999n, { bookedOn: '2026-03-03', direction: 'credit' }),
     line(3, 'FT26063C01', '2026-03-04', 1_000n),
     line(4, 'FT26063C02', '2026-03-04', 2_000n),
     { line: 5, problem: "only 2 of the entry's 3 transactions have an AcctSvcrRef" },
     { line: 6, problem: 'bankTransactionId is missing; currency must be a code of ISO 4217, as NGN' },
   ]);
+});
+
+test('an entry that takes another back says so, and its period where it begins', async () => {
+  const back = ['true', '1', 'false'].map((is) => entry(`<RvslInd>${is}</RvslInd>`));
+  expect(await read(OPEN + back.join('') + CLOSE)).toEqual(
+    [true, true, false].map((isReversal, n) => line(n + 1, 'FT1', '2026-03-02', 1_000n, { isReversal })),
+  );
+  const period = '<FrToDt><FrDtTm>2026-03-02T00:00:00</FrDtTm><ToDtTm>2026-03-04T23:59:59</ToDtTm></FrToDt>';
+  const begun: string[] = [];
+  const reader: typeof readCamt = (chunks, days, reach) =>
+    readCamt(chunks, days, reach, (day) => begun.push(day));
+  expect(await readFile(reader, OPEN + period + CLOSE)).toEqual([]);
+  expect(begun).toEqual(['2026-03-02']);
 });
 
 test('the entry that docs/bank-statements.md shows is a line', async () => {

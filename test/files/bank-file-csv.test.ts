@@ -22,7 +22,7 @@ test.each([1, 7, 100_000])(
       line(2, 'FT26061A01', '2026-03-02', 150_000n, { reference: '7Q2MXK4TVWYZ23ABCDEFGHJK' }),
       line(4, 'FT26061A02', '2026-03-02', 2_000n),
       line(5, 'FT26062B01', '2026-03-03', 49_999n, { direction: 'credit' }),
-      line(6, 'FT26063C01', '2026-03-05', 1_200n, { currency: 'JPY' }),
+      line(6, 'FT26063C01', '2026-03-05', 1_200n, { bookedOn: '2026-03-04', currency: 'JPY' }),
       { line: 7, problem: 'bankTransactionId is missing' },
       {
         line: 8,

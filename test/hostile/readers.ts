@@ -2,13 +2,11 @@ import express from 'express';
 import type { Request } from 'express';
 import type { z } from 'zod';
 import { readHead } from '../../src/activities/webhook-connector';
-import { openSession } from '../../src/api/console/cookie';
-import { person } from '../../src/api/customer/customer-schema';
+import { person } from '../../src/api/customer/migration-schema';
 import { clientAddress } from '../../src/api/http/client-address';
-import { GrowingBuffer } from '../../src/api/http/growing-buffer';
 import { canonicalJson, checkJson } from '../../src/api/http/json';
 import { JsonListReader } from '../../src/api/http/json-list';
-import { metadata } from '../../src/api/http/metadata';
+import { metadataGiven } from '../../src/api/http/metadata';
 import { BATCH_MAX, list, phrase } from '../../src/api/http/request-fields';
 import { check, readQuery } from '../../src/api/http/validation';
 import { makeKeyring, readKeyring } from '../../src/database/keyring/keyring';
@@ -27,6 +25,8 @@ import type { ApiDeps } from '../../src/api/http/deps';
 import { faultOfGrowth } from '../support/growth';
 import { DAYS } from '../support/statement-file';
 import * as grammar from './grammar';
+import { openSession } from '../../src/api/console/session';
+import { GrowingBuffer } from '../../src/api/http/body';
 
 /*
  * Whatever of ours reads bytes or characters of somebody else, each by itself, and the texts that
@@ -100,7 +100,7 @@ export const READERS: readonly Reader[] = [
   { name: 'a JSON body', texts: grammar.JSON_GRAMMAR, read: readJson },
   { name: 'the list of a batch', texts: grammar.LIST_GRAMMAR, read: readList },
   bySchema('a customer of a batch', grammar.OBJECT_GRAMMAR, person),
-  bySchema('the metadata of a charge', grammar.OBJECT_GRAMMAR, metadata),
+  bySchema('the metadata of a charge', grammar.OBJECT_GRAMMAR, metadataGiven),
   bySchema('the customers of a charge', grammar.ARRAY_GRAMMAR, list(phrase, BATCH_MAX, normalizePhrase)),
   {
     name: 'a bank file in CSV',

@@ -295,7 +295,7 @@ async function labelValues(exported: string): Promise<(name: string, label: stri
     }
   }
   // What has not happened here has no series: it is declared with these.
-  for (const file of ['worker/metrics.ts', 'api/http/request-metrics.ts', 'process/service-metrics.ts']) {
+  for (const file of ['worker/effects.ts', 'api/http/request-metrics.ts', 'process/service-metrics.ts']) {
     const [, ...declarations] = (await readFile(join(__dirname, '../../src', file), 'utf8')).split(
       /\bname: /,
     );

@@ -25,7 +25,8 @@ const REFUNDABLE = 'src/database/refund/refundable-amount.ts';
 const CLOSE = 'src/database/billing-request/close-billing-requests.ts';
 const MISSING = 'src/database/bank-file/find-missing.ts';
 const WRITER = 'src/database/transition/write-transition.ts';
-const MATCH = 'src/database/bank-file/match-lines.ts';
+const PLACE = 'src/database/bank-file/place-lines.ts';
+const JUDGE_FILE = 'src/database/bank-file/judge-file.ts';
 const RETURN = 'src/database/refund/return-refund.ts';
 const SEQUENCE = 'src/domain/webhook/webhook-sequence.ts';
 const RETRY = 'src/domain/recurring/billing-retry.ts';
@@ -235,9 +236,9 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   'an amount that a bank has booked otherwise is no difference': {
     changes: [
       [
-        MATCH,
-        `= (coalesce(e.amount, x.amount), coalesce`,
-        `= (coalesce(l.amount, e.amount, x.amount), coalesce`,
+        PLACE,
+        `WHEN (l.amount, l.currency) <> (e.amount, e.currency) THEN`,
+        `WHEN l.currency <> e.currency THEN`,
       ],
     ],
   },
@@ -257,9 +258,9 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   'what a bank has booked late is missed for ever': {
     changes: [
       [
-        MATCH,
-        `coalesce(x.bank_transaction_id, x.reference) AND e.matched_by IS NOT NULL`,
-        `coalesce(x.bank_transaction_id, x.reference) AND e.matched_by IS NULL`,
+        JUDGE_FILE,
+        `e.direction = x.direction AND e.matched_by IS NOT NULL`,
+        `e.direction = x.direction AND e.matched_by IS NULL`,
       ],
     ],
   },

@@ -149,6 +149,26 @@ async function newPage(browser: Browser, beside: Page | undefined): Promise<Page
   return page;
 }
 
+/** The parts of a browser's globals that are looked at there; Node has none of them. */
+interface Globals {
+  document: { activeElement: Element };
+  getComputedStyle: (this: void, at: Element) => { outlineStyle: string };
+}
+
+interface Element {
+  outerHTML: string;
+  matches(selector: string): boolean;
+}
+
+/** Runs in the page. @param found where the focus is to come */
+function lookAtFocus(found: unknown[]): { hasArrived: boolean; isSeen: boolean; html: string } {
+  const { document, getComputedStyle } = globalThis as unknown as Globals;
+  const { activeElement: at } = document;
+  // From the last the way to the first leads through the browser's own, as it does within a date.
+  const isSeen = at.matches('body, [type=date]') || getComputedStyle(at).outlineStyle !== 'none';
+  return { hasArrived: found.includes(at), isSeen, html: isSeen ? '' : at.outerHTML };
+}
+
 /** More than any page has of what Tab stops at. */
 const TABS_MAX = 150;
 
@@ -160,16 +180,11 @@ const TABS_MAX = 150;
 export async function tabTo(there: Locator): Promise<void> {
   const page = there.page();
   await there.first().waitFor();
-  const focused = <Told>(what: string) => page.evaluate<Told>(`((at) => ${what})(document.activeElement)`);
   for (let n = 0; n < TABS_MAX; n++) {
     await page.keyboard.press('Tab');
-    // From the last the way to the first leads through the browser's own, as it does within a date.
-    const isSeen = await focused<boolean>(
-      `at.matches('body, [type=date]') || getComputedStyle(at).outlineStyle !== 'none'`,
-    );
-    if (!isSeen)
-      throw new Error(`nobody sees that this has the focus: ${await focused<string>('at.outerHTML')}`);
-    if ((await there.and(page.locator(':focus')).count()) > 0) return;
+    const { hasArrived, isSeen, html } = await there.evaluateAll(lookAtFocus);
+    if (!isSeen) throw new Error(`nobody sees that this has the focus: ${html}`);
+    if (hasArrived) return;
   }
   throw new Error(`the keyboard does not reach ${String(there)}`);
 }

@@ -11,6 +11,7 @@ const { default: Sequencer } = require('@jest/test-sequencer');
 /** From a minute down to twenty seconds, on two cores. */
 const LONGEST = [
   'journeys/schedules',
+  'journeys/worker-death',
   'journeys/history',
   'crash/replicas',
   'journeys/operator-acts',
@@ -19,6 +20,7 @@ const LONGEST = [
   'browser/console/views',
   'api/http/hostile-text',
   'readers',
+  'api/crowd-behind-balancer',
   'api/crowd',
   'start/main',
   'browser/sandbox',

@@ -95,7 +95,7 @@ export async function standingApproval(
  * Moves an owner's business time ahead, as a jump of the test clock does, without a signal to
  * anybody.
  */
-export async function moveClock(db: Database, billerId: string, by: string): Promise<void> {
+export async function moveClock(db: Executor, billerId: string, by: string): Promise<void> {
   await db.rows`
     UPDATE entities SET clock_offset = clock_offset + ${by}::interval WHERE id = ${billerId}`;
 }

@@ -3,7 +3,7 @@ import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { CommitLost, DatabaseSilent } from '../../src/database/pool/availability';
 import { makeKeyring, readKeyring } from '../../src/database/keyring/keyring';
 import { decrypt, encrypt } from '../../src/database/keyring/encrypt';
-import { effectFailures } from '../../src/worker/effect-failure';
+import { effectFailures } from '../../src/worker/run';
 
 /** What the history would hold of an effect that ends in `error`. */
 async function recorded(error: unknown): Promise<unknown> {

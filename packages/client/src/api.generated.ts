@@ -5120,8 +5120,8 @@ export interface Operations {
   sendBankStatement: {
     query?: {
       /**
-       * In your first file, the day from which what settled is expected in your files;
-       * without it that is the day of the earliest line
+       * The day from which what settled is expected in your files. Without it that is the
+       * earliest day of your first file; a later file may move it back
        */
       from?: string | undefined;
       /**

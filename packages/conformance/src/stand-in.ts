@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
 import { bankResponseBody } from '../../../src/api/billing/billing-request-schema';
-import { intentResponseBody } from '../../../src/api/billing/intent-schema';
-import { refundResponseBody } from '../../../src/api/billing/refund-schema';
 import { canonicalJson } from '../../../src/api/http/json';
 import { check } from '../../../src/api/http/validation';
+import { intentResponseBody } from '../../../src/api/billing/intent';
+import { refundResponseBody } from '../../../src/api/billing/refund';
 
 /*
  * The part of the network's API that takes a bank's answers, with faults on order. It checks them

@@ -19,7 +19,84 @@ import {
 } from '../../files/bank-file/intake';
 import type { Call, PathCall } from '../http/call';
 import { section, type Arriving, type LongBody, type Received } from '../http/route';
-import * as schema from './bank-file-schema';
+import { z } from 'zod';
+import { day, id, oneOf } from '../http/request-fields';
+import { exampleId } from '../http/example';
+import * as shown from '../http/response-fields';
+
+const statementQuery = z.strictObject({
+  from: day
+    .meta({
+      description:
+        'The day from which what settled is expected in your files. Without it that is the earliest day of your first file; a later file may move it back',
+    })
+    .optional(),
+  through: day
+    .meta({
+      description:
+        'The file covers all currencies up to this day, also where its lines end earlier; at most the bank’s today',
+      example: '2026-03-03',
+    })
+    .optional(),
+});
+
+const FILES: Record<StatementType, { description: string; example: string }> = {
+  'text/csv': {
+    description:
+      'RFC 4180 in UTF-8. The header names the columns `bankTransactionId`, `bookingDate`, `amount`, `currency` and `direction`, and optionally `reference`, in any order; others are passed over',
+    example:
+      'bankTransactionId,bookingDate,amount,currency,direction,reference\r\nFT26081XK2,2026-03-22,1500.00,NGN,debit,\r\n',
+  },
+  'application/xml': {
+    description: 'ISO 20022 `camt.053.001.02` to `camt.053.001.13` in UTF-8, without a document type',
+    example: '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt/></Document>',
+  },
+  'application/octet-stream': {
+    description: 'Either of them, told by its first character; for clients that send files as bytes',
+    example:
+      'bankTransactionId,bookingDate,amount,currency,direction\r\nFT26081XK2,2026-03-22,1500.00,NGN,debit\r\n',
+  },
+};
+
+const statementPath = z.strictObject({ statementId: id('statement') });
+
+const summaryShown = z
+  .strictObject({
+    lines: shown.count('Lines of the file, without its header; each is one of the following', 5),
+    matched: shown.count('The network has the same', 2),
+    duplicates: shown.count('The file has said it before', 0),
+    unknownHere: shown.count('The network counts no such transaction', 1),
+    missingAtBank: shown.count(
+      'Settled business days before what your files reach, in none of them, and told by this one first; these are no lines',
+      1,
+    ),
+    amountDiffers: shown.count('The network has another amount, currency or direction', 1),
+    malformed: shown.count('Cannot be read', 1),
+    pending: shown.count('Have the reference of a charge or refund that had not ended', 0),
+    notKept: shown.count('Lines above that differ, and are not in the file of differences', 0),
+  })
+  .meta({ id: 'BankStatementSummary' });
+
+const sentStatement = z.strictObject({
+  statementId: shown.id('statement'),
+  status: oneOf(
+    ['processing', 'completed', 'failed', 'withdrawn'],
+    '`processing` while it is matched; `failed` where lines of it were lost, by a restored back-up for one: send it again with any change, as an empty line at its end; `withdrawn` by the operator: it counts no more',
+    'processing',
+  ),
+});
+
+const bankStatement = sentStatement
+  .extend({
+    summary: summaryShown,
+    differencesUrl: shown.words(
+      'Path of the CSV file, below the address of this API',
+      `/v1/bank/statements/${exampleId('statement')}/differences.csv`,
+    ),
+    createdAt: shown.moment('When it had arrived'),
+    completedAt: shown.moment('When all of it was compared').nullable(),
+  })
+  .meta({ id: 'BankStatement' });
 
 /** A bank's statements: what it says that it booked, compared with what the network has. */
 
@@ -56,7 +133,7 @@ function bankFileBody(): LongBody<ArrivedBankFile, CoveredDays> {
     };
   }
 
-  return { types: schema.FILES, limitBytes: GIBIBYTE, pace: PACE, receive };
+  return { types: FILES, limitBytes: GIBIBYTE, pace: PACE, receive };
 }
 
 function sendStatement({ accept, body, caller, deps }: Call<ArrivedBankFile, CoveredDays>) {
@@ -77,7 +154,7 @@ function messageOf({ status, summary: { lines } }: BankFile): string {
   return `The statement of ${counted(lines, 'lines')} ${said[status]}`;
 }
 
-async function showStatement({ caller, deps, params }: PathCall<typeof schema.statementPath>) {
+async function showStatement({ caller, deps, params }: PathCall<typeof statementPath>) {
   const statement = await readBankFile(deps.db, params.statementId, caller.entityId);
   const { statementId, status, summary, createdAt, endedAt } = statement;
   return {
@@ -93,7 +170,7 @@ async function showStatement({ caller, deps, params }: PathCall<typeof schema.st
   };
 }
 
-async function differencesFile({ caller, deps, params }: PathCall<typeof schema.statementPath>) {
+async function differencesFile({ caller, deps, params }: PathCall<typeof statementPath>) {
   const statement = await readBankFile(deps.db, params.statementId, caller.entityId);
   return { fileName: 'differences.csv', columns: DIFFERENCE_COLUMNS, pages: shownPages(deps, statement) };
 }
@@ -122,10 +199,10 @@ export const bankFileRoutes = () => [
     id: 'sendBankStatement',
     summary: 'Send what you have booked',
     description:
-      'Compares what you have booked with what the network expects you to book: charges, refunds and reversals under the `bankTransactionId` that you gave, and the credit of a payment between customers under its reference. A line with that id, amount, currency and side is matched; nothing else is. A booking that none of your files has is missing once the files reach two business days past its settlement day. Each difference becomes a reconciliation exception, once however many statements tell of it; at most 1 000 of a file do, and at most 10 000 of yours are open: the rest is counted, and stands in the differences, which are kept up to 16 MiB of your files of a day. `direction` is the customer’s side: a charge is a `debit`, a refund a `credit`. In a camt.053 the id is `AcctSvcrRef`, the reference `EndToEndId`. A line that is malformed is counted and stops nothing. The file may have 1 GiB, and is read while it arrives, at 256 KiB a second or more. The same file again, with the same `from` and `through`, is the same statement. You may send 2 000 000 lines a day: a file that passes them is a 429 and leaves nothing.',
-    takes: { ...BANK, query: schema.statementQuery, longBody: bankFileBody(), idempotent: true },
+      'Compares what you have booked with what the network expects you to book: charges, refunds and reversals under the `bankTransactionId` that you gave, and the credit of a payment between customers under its reference. A line with that id, amount, currency and side is matched. So is one with the reference of a charge or refund that no other line has. A line that settles nothing is an exception of its charge or refund until a line of the whole amount on the other side takes it back. A booking that none of your files has is missing once the files reach two business days past its settlement day. Each difference becomes a reconciliation exception, once however many statements tell of it; at most 1 000 of a file do, and at most 10 000 of yours are open: the rest is counted, and stands in the differences, which are kept up to 16 MiB of your files of a day. `direction` is the customer’s side: a charge is a `debit`, a refund a `credit`. In a camt.053 the id is `AcctSvcrRef`, the reference `EndToEndId`. A line that is malformed is counted and stops nothing. The file may have 1 GiB, and is read while it arrives, at 256 KiB a second or more. The same file again, with the same `from` and `through`, is the same statement. You may send 2 000 000 lines a day: a file that passes them is a 429 and leaves nothing.',
+    takes: { ...BANK, query: statementQuery, longBody: bankFileBody(), idempotent: true },
     answers: {
-      202: { description: 'The statement of 5 lines is being matched', data: schema.sentStatement },
+      202: { description: 'The statement of 5 lines is being matched', data: sentStatement },
     },
     handle: sendStatement,
   }),
@@ -134,11 +211,11 @@ export const bankFileRoutes = () => [
     summary: 'Retrieve a statement of yours',
     description:
       'One of your statements. While it is matched, `summary` counts what has been compared so far.',
-    takes: { ...BANK, params: schema.statementPath },
+    takes: { ...BANK, params: statementPath },
     answers: {
       200: {
         description: 'The statement of 5 lines is matched',
-        data: schema.bankStatement,
+        data: bankStatement,
         example: { status: 'completed' },
       },
     },
@@ -149,8 +226,8 @@ export const bankFileRoutes = () => [
     id: 'downloadBankStatementDifferences',
     summary: 'Download the differences of a statement',
     description:
-      'CSV with the columns `line`, `difference` (`unknown_here`, `amount_differs`, `duplicate`, `malformed`, `missing_at_bank`), what the line says (`bankTransactionId`, `bookingDate`, `direction`, `amount`, `currency`, `reference`), what the network has (`networkReference`, `networkAmount`, `networkCurrency`), `exceptionId` and `problem`. While the statement is matched, the file has what has been found so far. A difference that became no exception stays in it for 35 days. Where `notKept` are not in it, the `problem` of a last line says how many.',
-    takes: { ...BANK, params: schema.statementPath },
+      'CSV with the columns `line`, `difference` (`unknown_here`, `amount_differs`, `duplicate`, `malformed`, `missing_at_bank`), what the line says (`bankTransactionId`, `bookingDate`, `direction`, `amount`, `currency`, `reference`), what the network has (`networkReference`, `networkAmount`, `networkCurrency`), `exceptionId` and `problem`. While the statement is matched, the file has what has been found so far. A difference that became no exception stays in it for 13 months. Where `notKept` are not in it, the `problem` of a last line says how many.',
+    takes: { ...BANK, params: statementPath },
     answers: { 200: { description: 'The file', csv: 'only' } },
     refusals,
     handle: differencesFile,

@@ -2,21 +2,25 @@ import { readDecision, listDecisions, type DecisionRecord } from '../../database
 import { makePaymentId } from '../../database/agreement/payment-id';
 import { BILLERS } from '../http/callers';
 import { termsOf } from '../customer/decision';
-import * as schema from '../customer/decision-schema';
+import { decisionsQuery, agreementShown } from '../customer/decision';
 import type { ApiDeps } from '../http/deps';
 import { listAnswer } from '../http/list';
 import type { PathCall, QueryCall } from '../http/call';
 import { section } from '../http/route';
 import { pageOf } from '../http/response-fields';
+import { z } from 'zod';
+import { id } from '../http/request-fields';
+
+const agreementPath = z.strictObject({ agreementId: id('agreement') });
 
 /** The agreements of a merchant with its customers, for the merchant and its provider. */
 
-async function listAgreements({ caller, query, deps }: QueryCall<typeof schema.decisionsQuery>) {
+async function listAgreements({ caller, query, deps }: QueryCall<typeof decisionsQuery>) {
   const found = await listDecisions(deps.db, caller, query, query);
   return listAnswer(['agreement', 'agreements'], found, query, (agreement) => shown(deps, agreement));
 }
 
-async function showAgreement({ caller, params, deps }: PathCall<typeof schema.agreementPath>) {
+async function showAgreement({ caller, params, deps }: PathCall<typeof agreementPath>) {
   const agreement = await readDecision(deps.db, caller, params.agreementId);
   return { message: `The agreement is ${agreement.decision}`, data: shown(deps, agreement) };
 }
@@ -42,16 +46,16 @@ export const agreementRoutes = [
     summary: 'List agreements',
     description:
       'Your agreements with customers, as a provider those of your merchants: one entry per merchant and customer, from the first intent on. It brings back each `paymentID` that you have been sent. `spent` counts by calendar days and months in the network’s time zone, each charge on the day on which it was accepted.',
-    takes: { ...BILLERS, query: schema.decisionsQuery },
-    answers: { 200: { description: '1 agreement', data: pageOf('agreements', schema.agreement) } },
+    takes: { ...BILLERS, query: decisionsQuery },
+    answers: { 200: { description: '1 agreement', data: pageOf('agreements', agreementShown) } },
     handle: listAgreements,
   }),
   route('get', '/v1/agreements/:agreementId', {
     id: 'getAgreement',
     summary: 'Retrieve an agreement',
     description: 'For the merchant, and for its provider.',
-    takes: { ...BILLERS, params: schema.agreementPath },
-    answers: { 200: { description: 'The agreement is approve_recurring', data: schema.agreement } },
+    takes: { ...BILLERS, params: agreementPath },
+    answers: { 200: { description: 'The agreement is approve_recurring', data: agreementShown } },
     handle: showAgreement,
   }),
 ];

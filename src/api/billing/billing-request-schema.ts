@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Config } from '../../settings/config';
-import { REASON_OF_ACTION, type BankAnswer } from '../../domain/charge';
+import type { BankAnswer } from '../../domain/charge';
 import { normalizePhrase } from '../../domain/identifier/phrase';
 import { BILLING_REQUEST_STATUSES, CUSTOMER_DECISIONS } from '../../domain/lifecycle';
 import {
@@ -17,9 +17,12 @@ import {
   textFor,
   withAmount,
 } from '../http/request-fields';
-import { metadata, METADATA_TOO_LONG, metadataFits } from '../http/metadata';
+import { metadataGiven, METADATA_TOO_LONG, metadataFits } from '../http/metadata';
 import { EXAMPLE_PAYMENT_ID, exampleId } from '../http/example';
 import * as shown from '../http/response-fields';
+
+/** The reason for a bank that declines by `action` and gives none. */
+const REASON_OF_ACTION = { deny: 'denied', suspended: 'suspended' } as const;
 
 const billed = textFor('What is billed; shown to the customer', DESCRIPTION_MAX, 'Shoes');
 
@@ -32,7 +35,7 @@ export const billBody = (config: Config) =>
         amount: amountIn(config),
         currency: currency(config),
         description: billed,
-        metadata: metadata.optional(),
+        metadata: metadataGiven.optional(),
       })
       .refine(metadataFits, METADATA_TOO_LONG)
       .refine(({ paymentIDs, lookupIDs }) => (paymentIDs === undefined) !== (lookupIDs === undefined), {
@@ -89,7 +92,7 @@ export const bankResponseBody = z
       NAME_MAX,
       'insufficient_funds',
     ).optional(),
-    metadata: metadata.optional(),
+    metadata: metadataGiven.optional(),
   })
   .superRefine(
     (body: Parts, context) => {

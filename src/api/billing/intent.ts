@@ -15,14 +15,103 @@ import type { BodyCall, PathCall } from '../http/call';
 import { section } from '../http/route';
 import { acceptItems } from '../http/unknown-identifier';
 import { decidedItem, fieldsOf, refusedItems } from '../http/response-fields';
-import * as schema from './intent-schema';
+import { z } from 'zod';
+import { CUSTOMER_DECISIONS, INTENT_STATUSES } from '../../domain/lifecycle';
+import {
+  BATCH_MAX,
+  currency,
+  DESCRIPTION_MAX,
+  id,
+  instant,
+  list,
+  oneOf,
+  phrase,
+  textFor,
+} from '../http/request-fields';
+import { metadataGiven, METADATA_TOO_LONG, metadataFits } from '../http/metadata';
+import { EXAMPLE_PHRASE } from '../http/example';
+import * as shown from '../http/response-fields';
+import { blockMerchant, spendingLimits } from '../customer/decision';
+
+const intentBody = (config: Config) =>
+  z
+    .strictObject({
+      lookupIDs: list(phrase, BATCH_MAX, normalizePhrase),
+      currency: currency(config),
+      description: textFor('What will be billed; shown to the customer', DESCRIPTION_MAX, 'Gold plan'),
+      intentSettings: z
+        .strictObject({ dueDate: instant.meta({ description: 'When you intend to bill first' }).optional() })
+        .optional(),
+      metadata: metadataGiven.optional(),
+    })
+    .refine(metadataFits, METADATA_TOO_LONG);
+
+export const intentResponseBody = z.strictObject({
+  customerId: id('customer'),
+  entityId: id('merchant'),
+  lookupID: phrase,
+  customerDecision: oneOf(CUSTOMER_DECISIONS, 'The customer’s decision', 'approve_recurring'),
+  spendingLimits,
+  blockMerchant,
+});
+
+const intentPath = z.strictObject({ intentId: id('intent') });
+
+const outcomeFields = {
+  intentId: shown.id('intent'),
+  status: oneOf(
+    INTENT_STATUSES,
+    '`superseded`: replaced by a newer intent of the same merchant for the same customer',
+    'approved',
+  ),
+  customerDecision: z
+    .enum(CUSTOMER_DECISIONS)
+    .nullable()
+    .meta({ description: 'The customer’s decision; `null` if there is none', example: 'approve_recurring' }),
+};
+
+const intentShown = z
+  .strictObject({
+    ...outcomeFields,
+    batchId: shown.id('batch', 'The API request that created it'),
+    reference: shown.reference,
+    reason: shown.wordsOrNull(
+      'Why it was declined: `denied`, `suspended`, `blocked` or `expired` (no answer in time)',
+    ),
+    currency: shown.currency,
+    description: shown.words('As the merchant wrote it', 'Gold plan'),
+    customerId: shown.id('customer'),
+    lookupID: shown.lookupID,
+    entityId: shown.id('merchant'),
+    bankId: shown.id('bank'),
+    metadata: shown.metadataForMerchants,
+    paymentID: shown.paymentID.optional(),
+    dueDate: shown.moment('When the merchant intends to bill first', '2026-03-05T08:00:00.000Z').nullable(),
+    expiresAt: shown.moment(
+      'When the intent is declined if it has not been answered',
+      '2026-03-03T08:00:00.000Z',
+    ),
+    createdAt: shown.moment('When it was created'),
+    closedAt: shown.moment('When it was answered or closed', '2026-03-02T08:05:00.000Z').nullable(),
+  })
+  .meta({ id: 'Intent' });
+
+const intentOutcome = z.strictObject(outcomeFields);
+
+/** Fields of every item, however the intent was decided. */
+export const echoed = {
+  lookupID: shown.words('As you sent it', EXAMPLE_PHRASE),
+  entityId: shown.id('merchant', 'You'),
+};
+
+export const acceptedIntent = { intentId: shown.id('intent'), reference: shown.reference };
 
 /**
  * Billing intents: a merchant asks for permission to bill, and the bank relays what the customer
  * says.
  */
 
-async function sendIntents(call: BodyCall<ReturnType<typeof schema.intentBody>>) {
+async function sendIntents(call: BodyCall<ReturnType<typeof intentBody>>) {
   const { body, caller, deps } = call;
   return acceptItems(call, 'lookup_id', async (trx) => {
     const { items, intents } = await createIntents(trx, billingRules(deps.config), caller.entityId, {
@@ -58,7 +147,7 @@ async function sendIntents(call: BodyCall<ReturnType<typeof schema.intentBody>>)
   });
 }
 
-async function respondToIntent({ body, caller, deps }: BodyCall<typeof schema.intentResponseBody>) {
+async function respondToIntent({ body, caller, deps }: BodyCall<typeof intentResponseBody>) {
   const { agreed, ...data } = await takeAnswer(deps, (trx) =>
     answerIntent(trx, caller.entityId, {
       customerId: body.customerId,
@@ -80,9 +169,9 @@ async function respondToIntent({ body, caller, deps }: BodyCall<typeof schema.in
   return { message: `The intent is ${data.status}`, data };
 }
 
-async function showIntent({ caller, params, deps }: PathCall<typeof schema.intentPath>) {
+async function showIntent({ caller, params, deps }: PathCall<typeof intentPath>) {
   const intent = await readIntent(deps.db, caller.entityId, params.intentId);
-  const { metadata, ...fields } = fieldsOf(schema.intent, intent);
+  const { metadata, ...fields } = fieldsOf(intentShown, intent);
   return {
     message: `The intent is ${intent.status}`,
     data: {
@@ -105,11 +194,11 @@ export const intentRoutes = (config: Config) => [
     summary: 'Send billing intents',
     description:
       'Asks customers, through their banks, for permission to bill them in future. The answer has one item per `lookupID`: check the `statusCode` of each, not only the HTTP status. Each customer’s decision arrives by the webhook `billing.intent.response`, with a `paymentID` when it is an approval. A customer is asked at most 20 times a day (by default), by all merchants together; beyond that the item is a 429. An intent that is not answered within the response window (24 hours by default) is declined. A new intent for the same customer replaces one that is still open; to change the terms of an agreement, send a new intent. Identifiers are counted beside calls (`items`): a call that names more than are left is a 429 whole.',
-    takes: { ...MERCHANT, namesIdentifiers: true, body: schema.intentBody(config), idempotent: true },
+    takes: { ...MERCHANT, namesIdentifiers: true, body: intentBody(config), idempotent: true },
     answers: {
       200: {
         description: 'At least one intent was accepted',
-        items: decidedItem(200, schema.acceptedIntent, schema.echoed),
+        items: decidedItem(200, acceptedIntent, echoed),
       },
     },
     refusals: {
@@ -117,7 +206,7 @@ export const intentRoutes = (config: Config) => [
       not_found: 'No intent was accepted: there is no customer with such a `lookupID`',
       asked_too_often: 'No intent was accepted: the customers have been asked often enough for today',
     },
-    refusedWith: refusedItems(schema.echoed, 403, 404, 429),
+    refusedWith: refusedItems(echoed, 403, 404, 429),
     handle: sendIntents,
   }),
   route('post', '/v1/billing/intent-response', {
@@ -125,8 +214,8 @@ export const intentRoutes = (config: Config) => [
     summary: 'Answer a billing intent',
     description:
       'The bank’s answer to the webhook `billing.intent`, with the customer’s decision. `spendingLimits` limits what the merchant may charge per calendar day and month; a charge counts on the day on which it was accepted, whenever the bank answers it. `blockMerchant` `true` means `deny`, and refuses every later intent and charge of this merchant. Sending the same answer again changes nothing and is a 200.',
-    takes: { ...ANSWER, body: schema.intentResponseBody },
-    answers: { 200: { description: 'The intent is approved', data: schema.intentOutcome } },
+    takes: { ...ANSWER, body: intentResponseBody },
+    answers: { 200: { description: 'The intent is approved', data: intentOutcome } },
     refusals: {
       merchant_not_trusted: 'The merchant is not trusted, so it cannot have a standing approval',
       not_found: 'The merchant has never sent an intent for this customer, or you have no such customer',
@@ -134,8 +223,8 @@ export const intentRoutes = (config: Config) => [
       already_answered: 'You have answered otherwise before (`data.customerDecision`)',
     },
     refusedWith: {
-      403: { data: schema.intentOutcome.omit({ customerDecision: true }), example: { status: 'pending' } },
-      409: { data: schema.intentOutcome, example: { status: 'declined', customerDecision: null } },
+      403: { data: intentOutcome.omit({ customerDecision: true }), example: { status: 'pending' } },
+      409: { data: intentOutcome, example: { status: 'declined', customerDecision: null } },
     },
     handle: respondToIntent,
   }),
@@ -143,8 +232,8 @@ export const intentRoutes = (config: Config) => [
     id: 'getIntent',
     summary: 'Retrieve a billing intent',
     description: 'For the merchant that sent it and for the customer’s bank.',
-    takes: { ...BOTH, params: schema.intentPath },
-    answers: { 200: { description: 'The intent is approved', data: schema.intent } },
+    takes: { ...BOTH, params: intentPath },
+    answers: { 200: { description: 'The intent is approved', data: intentShown } },
     handle: showIntent,
   }),
 ];

@@ -5,7 +5,7 @@ import { shownSums, sumsInFull } from '../../domain/money';
 import { ANYONE } from '../http/callers';
 import type { QueryCall } from '../http/call';
 import { section } from '../http/route';
-import * as schema from './statement-schema';
+import { positionsQuery, positionsShown } from './statement';
 
 /** Net positions: who owes whom of what settled on a day. */
 
@@ -17,7 +17,7 @@ const FILE_MAX = 100_000;
 const NUMBERS = ['owedToYou', 'owedByYou', 'net'] as const;
 const COLUMNS = ['counterpartyId', 'currency', ...NUMBERS] as const;
 
-async function listPositions({ caller, query, prefersCsv, deps }: QueryCall<typeof schema.positionsQuery>) {
+async function listPositions({ caller, query, prefersCsv, deps }: QueryCall<typeof positionsQuery>) {
   const { date, format } = query;
   if (format === 'csv' || (format === undefined && prefersCsv)) {
     return {
@@ -65,8 +65,8 @@ export const positionRoutes = [
     summary: 'List net positions',
     description:
       'Who owes whom of what settled on one day: one entry for each counterparty and currency. Your debt to a counterparty is its claim on you, so that the positions of all banks and merchants add up to nothing. For a provider its merchants are taken together. With `format=csv` or the header `Accept: text/csv` the answer is a CSV file; as JSON there are at most 10 000.',
-    takes: { ...ANYONE, query: schema.positionsQuery },
-    answers: { 200: { description: '1 position', data: schema.positions, csv: 'offered' } },
+    takes: { ...ANYONE, query: positionsQuery },
+    answers: { 200: { description: '1 position', data: positionsShown, csv: 'offered' } },
     handle: listPositions,
   }),
 ];

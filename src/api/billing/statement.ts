@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Executor } from '../../database/pool/connection';
 import { isMerchantOf } from '../../database/entity/create-entity';
 import {
@@ -23,15 +23,115 @@ import type { Download } from '../http/download';
 import type { Call, QueryCall } from '../http/call';
 import { section } from '../http/route';
 import { invalidRequest } from '../http/validation';
-import * as schema from './statement-schema';
+import { day, id, settledCurrency } from '../http/request-fields';
+import * as shown from '../http/response-fields';
+import { formatAsked } from './transaction-schema';
+
+const filters = {
+  currency: settledCurrency.optional(),
+  merchantId: id('merchant')
+    .meta({ description: 'For a provider, one of its merchants; left out, all of them together' })
+    .optional(),
+};
+
+const statementQuery = z.strictObject({ date: day, ...filters });
+const statementFileQuery = z.strictObject(filters);
+const statementFilePath = z.strictObject({ date: day });
+export const positionsQuery = z.strictObject({ date: day, format: formatAsked });
+
+const sumShown = (description: string, example: number) =>
+  z.number().meta({ description: `${description}; in major units`, example });
+
+const movedShown = (description: string, many: number, amount: number) =>
+  z
+    .strictObject({
+      count: shown.count('How many', many),
+      amount: z.number().min(0).meta({ description: 'Their sum; in major units', example: amount }),
+    })
+    .meta({ description });
+
+const ofDay = {
+  date: shown.day('The settlement day', '2026-03-02'),
+  timezone: shown.timezone,
+  final: shown.flag(
+    'Whether nothing can settle on this day any more, so that it never changes; today never is',
+    true,
+  ),
+};
+
+const statementShown = z
+  .strictObject({
+    ...ofDay,
+    currency: shown.currency,
+    openingBalance: sumShown(
+      'What the network owed you when the day began; below 0 where you owed it. Before your first day 0',
+      12_000,
+    ),
+    closingBalance: sumShown('The same when the day ended', 13_000.5),
+    charges: movedShown('Charges that settled', 1, 1500.5),
+    refunds: movedShown('Refunds that were completed', 1, 500),
+    refundReturns: movedShown('Completed refunds whose money came back', 0, 0),
+    reversals: movedShown('Charges whose money did not stay', 0, 0),
+    credits: movedShown('For a bank, payments to its customers', 0, 0),
+    creditsReversed: shown.seldom(
+      movedShown('For a bank, payments to its customers whose money did not stay; only if any', 0, 0),
+    ),
+    writeOffs: shown.seldom(movedShown('For a bank, what it was let off; only if any', 0, 0)),
+    writeOffReturns: shown.seldom(
+      movedShown('For a bank, what it was let off and has booked after all; only if any', 0, 0),
+    ),
+    exceptionsOpen: shown.count('Reconciliation exceptions that were not resolved when the day ended', 0),
+    exact: shown.exactBalances(
+      'openingBalance',
+      'closingBalance',
+      'charges',
+      'refunds',
+      'refundReturns',
+      'reversals',
+      'credits',
+      'creditsReversed',
+      'writeOffs',
+      'writeOffReturns',
+    ),
+    sha256: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/)
+      .nullable()
+      .meta({
+        description:
+          'SHA-256 of the CSV file of the same day. `null` for a day of more than 10 000 lines until the file was taken once the day is final; never in a closed month',
+        example: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+      }),
+  })
+  .meta({ id: 'Statement' });
+
+const position = z
+  .strictObject({
+    counterpartyId: z.union([shown.id('bank'), shown.id('merchant'), z.literal('network')]).meta({
+      description: 'The bank or merchant; `network` for what the network bears of a write-off',
+      example: 'bnk_01kafz3q9sew7r5v4t2h8m6xc0',
+    }),
+    counterpartyName: shown.wordsOrNull('Its name; `null` for `network`', 'Harbour Bank'),
+    currency: shown.currency,
+    owedToYou: z.number().min(0).meta({ description: 'What it owes you; in major units', example: 1500.5 }),
+    owedByYou: z.number().min(0).meta({ description: 'What you owe it; in major units', example: 500 }),
+    net: sumShown('`owedToYou` less `owedByYou`', 1000.5),
+    exact: shown.exactBalances('owedToYou', 'owedByYou', 'net'),
+  })
+  .meta({ id: 'Position' });
+
+export const positionsShown = z.strictObject({
+  ...ofDay,
+  positions: z.array(position).meta({ description: 'By counterparty and currency' }),
+});
 
 /**
  * Statements: what a party is owed at the end of a settlement day, and each thing that moved it.
  */
 
-type Filter = z.output<typeof schema.statementFileQuery>;
+type Filter = z.output<typeof statementFileQuery>;
 
-export async function showStatement({ caller, query, deps }: QueryCall<typeof schema.statementQuery>) {
+export async function showStatement({ caller, query, deps }: QueryCall<typeof statementQuery>) {
   const { date } = query;
   const of = await statementOf(deps, caller, date, query);
   const timeZone = deps.config.NETWORK_TIMEZONE;
@@ -49,7 +149,7 @@ export async function showStatement({ caller, query, deps }: QueryCall<typeof sc
       currency: of.currency,
       timezone: timeZone,
       final,
-      ...shown(of.currency, totals),
+      ...shownStatement(of.currency, totals),
       sha256: kept ?? made,
     },
   };
@@ -69,7 +169,7 @@ async function statementFile({
   query,
   params: { date },
   deps,
-}: Call<unknown, Filter, z.output<typeof schema.statementFilePath>>) {
+}: Call<unknown, Filter, z.output<typeof statementFilePath>>) {
   const of = await statementOf(deps, caller, date, query);
   const { final, edition } = await readFinality(deps.db, date, of.party);
   return {
@@ -114,7 +214,7 @@ async function keep({ db, log }: ApiDeps, of: StatementOf, edition: number, sha2
 }
 
 /** In major units; a sum that had to be rounded is beside them in full. */
-function shown(
+function shownStatement(
   currency: string,
   { openingBalance, closingBalance, exceptionsOpen, ...moved }: StatementTotals,
 ) {
@@ -153,9 +253,9 @@ export const statementRoutes = [
     summary: 'Retrieve a statement',
     description:
       'What moved on one settlement day, in one currency, and what the network owes you for it: for a bank, a merchant, or a provider, whose merchants are taken together unless it names one. A charge settles on the day of its `settledAt` in the network’s time zone. `closingBalance` is the next day’s `openingBalance`. For a merchant it is `openingBalance` + `charges` − `refunds` + `refundReturns` − `reversals`; for a bank `openingBalance` − `charges` + `refunds` − `refundReturns` + `reversals` + `credits` − `creditsReversed` + `writeOffs` − `writeOffReturns`.',
-    takes: { ...ANYONE, query: schema.statementQuery, only: { 'query.merchantId': BILLERS.roles } },
+    takes: { ...ANYONE, query: statementQuery, only: { 'query.merchantId': BILLERS.roles } },
     answers: {
-      200: { description: 'The statement of 2026-03-02 in NGN is final', data: schema.statement },
+      200: { description: 'The statement of 2026-03-02 in NGN is final', data: statementShown },
     },
     refusals,
     handle: showStatement,
@@ -167,8 +267,8 @@ export const statementRoutes = [
       'Each transaction of the statement, with the columns of the transaction history, as it was when the day ended: `refundedAmount` and `reversedAmount` are what had gone back by then, and a refund that was returned later is `completed`. A write-off has the type `write_off`, its contra `write_off_return`, and no id. The last line has `total` in its first column, the number of lines before it in the second, and the sum of their amounts in the third. Once the day is final the bytes are the same whenever they are asked for.',
     takes: {
       ...ANYONE,
-      params: schema.statementFilePath,
-      query: schema.statementFileQuery,
+      params: statementFilePath,
+      query: statementFileQuery,
       only: { 'query.merchantId': BILLERS.roles },
     },
     answers: { 200: { description: 'The file', csv: 'only' } },

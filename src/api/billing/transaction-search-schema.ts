@@ -11,7 +11,7 @@ import {
   text,
 } from '../http/request-fields';
 import * as shown from '../http/response-fields';
-import { format, names, transaction } from './transaction-schema';
+import { formatAsked, names, transactionShown } from './transaction-schema';
 
 const begin = (what: string) =>
   dayOrInstant
@@ -76,12 +76,12 @@ export const searchBody = z.strictObject({
     })
     .optional(),
   limit: z.int().min(1).max(100).default(20).meta({ description: 'Transactions per page' }),
-  format,
+  format: formatAsked,
 });
 
 export const totalsBody = z.strictObject(filter);
 
-const foundTransaction = transaction
+const foundTransaction = transactionShown
   .extend({
     ...names,
   })

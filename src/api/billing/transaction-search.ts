@@ -15,7 +15,7 @@ import type { BodyCall, Call } from '../http/call';
 import type { ApiDeps } from '../http/deps';
 import { section } from '../http/route';
 import { invalidRequest } from '../http/validation';
-import { momentIn, shown } from './transaction';
+import { momentIn, shownTransaction } from './transaction';
 import * as schema from './transaction-search-schema';
 
 /**
@@ -84,7 +84,7 @@ const written = ({ rest, micros = '', id }: Place) =>
 
 function found(one: FoundTransaction, caller: SearchCall['caller']) {
   const { sign: _, moved: __, ...record } = one;
-  return shown(record, caller);
+  return shownTransaction(record, caller);
 }
 
 const COMMON = [

@@ -1,17 +1,120 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { changeDecision } from '../../database/intent/change-decision';
-import { listDecisions, readDecision, type DecisionRecord } from '../../database/decision/list-decisions';
+import {
+  listDecisions,
+  readDecision,
+  type DecisionRecord,
+  DECISION_SORTS,
+} from '../../database/decision/list-decisions';
 import { formatAmount, shownSums } from '../../domain/money';
 import { BANK } from '../http/callers';
 import { listAnswer } from '../http/list';
 import type { Call, QueryCall } from '../http/call';
 import { section } from '../http/route';
 import { pageOf } from '../http/response-fields';
-import * as schema from './decision-schema';
+import { AGREEMENT_DECISIONS, CUSTOMER_DECISIONS } from '../../domain/lifecycle';
+import { amount, id, idFilter, oneOf, pagination } from '../http/request-fields';
+import * as shown from '../http/response-fields';
+
+export const decisionsQuery = z.strictObject({
+  ...pagination(Object.keys(DECISION_SORTS) as ['createdAt', 'updatedAt']),
+  customerId: idFilter('customer').optional(),
+  merchantId: idFilter('merchant').optional(),
+  decision: oneOf(AGREEMENT_DECISIONS, 'Only those with this decision').optional(),
+});
+
+const decisionPath = z.strictObject({ id: id('agreement') });
+
+// As the list of decisions shows them, so that what was read can be sent back.
+const limitGiven = (example: number) =>
+  amount
+    .nullable()
+    .meta({ description: 'In major units; `null`, or left out, for no limit', example })
+    .optional();
+
+export const spendingLimits = z
+  .strictObject({ daily: limitGiven(10_000), monthly: limitGiven(50_000) })
+  .meta({ description: 'The most that the merchant may charge per calendar day and month' })
+  .optional();
+
+export const blockMerchant = shown.flag('Whether the customer blocks the merchant').optional();
+
+const decisionBody = z.strictObject({
+  customerDecision: oneOf(CUSTOMER_DECISIONS, 'The customer’s decision'),
+  spendingLimits,
+  blockMerchant,
+});
+
+export const customerDecision = oneOf(
+  AGREEMENT_DECISIONS,
+  '`approve_once`: the customer must approve each charge; `approve_recurring`: charges need no further approval; `deny`: no charges; `suspended`: no charges for now; `pending`: the customer has not yet answered',
+  'approve_recurring',
+);
+
+const limit = (span: string, example: number) =>
+  z
+    .number()
+    .positive()
+    .nullable()
+    .meta({
+      description: `The most that the merchant may charge in a ${span}; \`null\` for no limit`,
+      example,
+    });
+
+const spent = (span: string, example: number) =>
+  z
+    .number()
+    .min(0)
+    .meta({
+      description: `Charged by the merchant in the current ${span}, pending charges included. A charge counts on the day on which it was accepted, whenever it is answered. Rounded to 15 digits where it has more`,
+      example,
+    });
+
+const terms = {
+  currency: shown.currency,
+  spendingLimits: z.strictObject({ daily: limit('day', 10_000), monthly: limit('month', 50_000) }),
+  spent: z.strictObject({
+    daily: spent('day', 1500.5),
+    monthly: spent('month', 6001),
+    exact: shown.exactSums('daily', 'monthly'),
+  }),
+  createdAt: shown.moment('When the merchant first asked'),
+  updatedAt: shown.moment('When the decision last changed'),
+};
+
+export const decisionShown = z
+  .strictObject({
+    id: shown.id('agreement'),
+    customerId: shown.id('customer'),
+    lookupID: shown.lookupID,
+    merchant: shown.named('merchant', 'Palm Grocers'),
+    customerDecision,
+    blockMerchant: shown.flag('Whether the customer has blocked the merchant'),
+    ...terms,
+  })
+  .meta({ id: 'Decision' });
+
+/** The same for the merchant and its provider. */
+export const agreementShown = z
+  .strictObject({
+    agreementId: shown.id('agreement'),
+    paymentID: shown.paymentID.nullable().meta({
+      description:
+        'Used to bill, and the same for good; `null` as long as the customer has never approved the agreement',
+    }),
+    customerId: shown.id('customer'),
+    bankId: shown.id('bank'),
+    merchantId: shown.id('merchant'),
+    decision: customerDecision,
+    ...terms,
+  })
+  .meta({ id: 'Agreement' });
+
+const intentOpen = z.strictObject({ status: customerDecision, intentId: shown.id('intent') });
 
 /** Decisions of a bank's customers about merchants, for the bank to show and to change. */
 
-async function listCustomerDecisions({ caller, query, deps }: QueryCall<typeof schema.decisionsQuery>) {
+async function listCustomerDecisions({ caller, query, deps }: QueryCall<typeof decisionsQuery>) {
   const found = await listDecisions(deps.db, caller, query, query);
   return listAnswer(['decision', 'decisions'], found, query, decisionData);
 }
@@ -21,7 +124,7 @@ async function updateCustomerDecision({
   body,
   caller,
   params,
-}: Call<z.output<typeof schema.decisionBody>, unknown, z.output<typeof schema.decisionPath>>) {
+}: Call<z.output<typeof decisionBody>, unknown, z.output<typeof decisionPath>>) {
   return accept(async (trx) => {
     await changeDecision(trx, caller.entityId, params.id, body);
     const decision = await readDecision(trx, caller, params.id);
@@ -66,8 +169,8 @@ export const decisionRoutes = [
     summary: 'List customer decisions',
     description:
       'What your customers have decided about merchants: one entry per customer and merchant. `spent` counts by calendar days and months in the network’s time zone, each charge on the day on which it was accepted.',
-    takes: { ...BANK, query: schema.decisionsQuery },
-    answers: { 200: { description: '1 decision', data: pageOf('decisions', schema.decision) } },
+    takes: { ...BANK, query: decisionsQuery },
+    answers: { 200: { description: '1 decision', data: pageOf('decisions', decisionShown) } },
     handle: listCustomerDecisions,
   }),
   route('put', '/v1/bank/customer-decisions/:id', {
@@ -75,11 +178,11 @@ export const decisionRoutes = [
     summary: 'Update a customer decision',
     description:
       'Records that the customer has changed a decision; it applies from the next charge on. `spendingLimits` replaces both limits; if it is left out, they stay. A charge counts against the limits of the day on which it was accepted, whenever the bank answers it. `blockMerchant` `true` means `deny`, and refuses every later intent and charge of the merchant. Recurring schedules of the customer with this merchant follow the decision: `suspended` and `approve_once` suspend them, `deny` cancels them, and `approve_recurring` resumes those that an earlier decision had suspended. The merchant receives the webhook `decision.updated`, which does not show limits.',
-    takes: { ...BANK, params: schema.decisionPath, body: schema.decisionBody },
+    takes: { ...BANK, params: decisionPath, body: decisionBody },
     answers: {
       200: {
         description: 'The decision is approve_recurring from the next charge on',
-        data: schema.decision,
+        data: decisionShown,
       },
     },
     refusals: {
@@ -87,7 +190,7 @@ export const decisionRoutes = [
       intent_open:
         'The merchant’s first intent for this customer is still open: answer it with `POST /v1/billing/intent-response`',
     },
-    refusedWith: { 409: { data: schema.intentOpen } },
+    refusedWith: { 409: { data: intentOpen } },
     handle: updateCustomerDecision,
   }),
 ];

@@ -29,8 +29,8 @@ import { Slots } from '../http/slots';
 import type { Call, PathCall } from '../http/call';
 import { section, type Arriving, type LongBody, type Received } from '../http/route';
 import { check, invalidRequest } from '../http/validation';
-import * as schema from './customer-schema';
-import { BATCH_ENTRIES_MAX, onboardingBody, person, tooMany } from './customer-schema';
+import * as schema from './migration-schema';
+import { BATCH_ENTRIES_MAX, onboardingBody, person, tooMany } from './migration-schema';
 
 /** Customers, brought in by their banks in batches of any size. */
 
@@ -59,7 +59,7 @@ const HELD = { what: 'batches', all: 50, ofCaller: 12, retryAfterS: RETRY_S };
 const FEW = { entries: 10, bytes: 16 * 1024 };
 
 /** A batch that has arrived: a small one as it is, of a large one where it is staged. */
-export type ArrivedBatch = { entries: BatchEntry[] } | { batchId: string; total: number };
+type ArrivedBatch = { entries: BatchEntry[] } | { batchId: string; total: number };
 
 /**
  * Takes batches in as they arrive. Up to `SMALL_BATCH` entries stay in memory. A longer batch is

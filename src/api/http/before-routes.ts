@@ -6,8 +6,48 @@ import { Failure } from '../../domain/failures';
 import type { Tracing } from '../../process/span';
 import type { FailedAuthentication } from './failed-authentication';
 import { sendFault } from './answer';
-import { requestLog } from './request-log';
-import { traceRequests } from './request-trace';
+import { requestLog, pathOf, requestIdOf } from './request-log';
+import { readTraceparent } from '../../domain/workflow/trace-context';
+import { traceFields, withinSpan } from '../../process/at-hand';
+import { METHODS } from './request-metrics';
+
+/** Pages, probes and streams of events say nothing of a payment. */
+const CALLS = '/v1/';
+
+/**
+ * Makes a span of each call, in the caller's trace where it names one. Its name has the pattern of
+ * the route: a path may hold anything.
+ */
+function traceRequests(tracing: Pick<Tracing, 'open'>): RequestHandler {
+  return (req, res, next) => {
+    if (!req.path.startsWith(CALLS)) {
+      next();
+      return;
+    }
+    const method = METHODS.has(req.method) ? req.method : '_OTHER';
+    const span = tracing.open({
+      name: method,
+      kind: 'server',
+      parent: readTraceparent(req.headers['traceparent']),
+      attributes: { 'http.request.method': method, 'url.scheme': req.protocol },
+    });
+    req.trace = traceFields(span.context);
+    res.once('close', () => {
+      const path = pathOf(req.route);
+      const isAnswered = res.writableFinished;
+      if (path !== undefined) span.rename(`${method} ${path}`);
+      span.describe({
+        'http.route': path,
+        'http.response.status_code': isAnswered ? res.statusCode : undefined,
+        'assent.request_id': requestIdOf(res),
+        'assent.caller_id': req.caller?.entityId,
+      });
+      if (!isAnswered) span.end('aborted');
+      else span.end(res.statusCode >= 500 ? String(res.statusCode) : undefined);
+    });
+    withinSpan(span.context, next);
+  };
+}
 
 /** Browsers send some twenty, balancers add ten. The server bounds their bytes. */
 const HEADERS_MAX = 100;

@@ -6,11 +6,8 @@ export const BANK = { roles: ['bank'], limit: 'caller' } as const;
 /** A bank that answers what it was asked. */
 export const ANSWER = { roles: ['bank'], limit: 'answer' } as const;
 export const MERCHANT = { roles: ['merchant'], limit: 'caller' } as const;
-export const PROVIDER = { roles: ['provider'], limit: 'caller' } as const;
 /** Merchant, provider and bank, each for its own rows. */
 export const ANYONE = { roles: ROLES, limit: 'caller' } as const;
-/** Callers who see several merchants. */
-export const SEES_MERCHANTS = { roles: ['provider', 'bank'], limit: 'caller' } as const;
 /** The two sides of what a merchant asks of a bank's customer. */
 export const BOTH = { roles: ['merchant', 'bank'], limit: 'caller' } as const;
 /** A merchant that looks for a customer. */

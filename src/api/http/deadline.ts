@@ -8,8 +8,6 @@ import { withDeadline } from '../../process/deadline';
 export const ANSWER_WITHIN_MS = 4_000;
 /** The same for `/readyz`, which probes ask every few seconds. */
 export const READY_WITHIN_MS = 1_800;
-/** An answer of `GET /readyz` is reused for this long: less than the interval of any probe. */
-export const READY_KEPT_MS = 1_000;
 
 /**
  * Waits so long for the database, also for a statement that has not begun.

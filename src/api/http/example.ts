@@ -39,5 +39,3 @@ export function idPattern(kind: IdKind): string {
 export const EXAMPLE_PAYMENT_ID = 'AmsxWp0YyqQ8tZxM7RbYcEoVh2sXo3TqPz8yJmD0fLrBwCeNuG5aKiQ4tZxM7Rb';
 export const EXAMPLE_PHRASE = 'amber-river-stone-lamp-42';
 export const EXAMPLE_REFERENCE = 'QX7M2KD4T9VB3HNCPW5RJ8AZ';
-export const EXAMPLE_REFUND_REFERENCE = '5HW2YQ8F3KXN7BTD4JZ6M9CR';
-export const EXAMPLE_DEVICE_ID = 'dev_AmsxWp0YyqQ8tZxM7RbYcEoVh2sXo3TqPz8yJmD0';

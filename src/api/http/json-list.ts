@@ -1,6 +1,6 @@
 import { Failure } from '../../domain/failures';
-import { GrowingBuffer } from './growing-buffer';
 import { parseJson } from './json';
+import { GrowingBuffer } from './body';
 
 /** Ten thousand empty objects have 30 KB; the rest leaves room for a readable refusal. */
 const FRAME_MAX_BYTES = 64 * 1024;

@@ -5,7 +5,7 @@ import { note, SHOWN, TEXT, text } from './request-fields';
 const METADATA_NAME_MAX = 40;
 
 /** Free-form notes of the caller: at most 50 names of 40 characters, with simple values. */
-export const metadata = z.preprocess(
+export const metadataGiven = z.preprocess(
   eachNameOnce,
   z
     .record(

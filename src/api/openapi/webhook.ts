@@ -3,13 +3,13 @@ import { ROLES, type Role } from '../../domain/entity';
 import type { WebhookType } from '../../domain/webhook/webhook';
 import type { WebhookItem } from '../../domain/webhook/webhook-item';
 import { billingRequest } from '../billing/billing-request-schema';
-import { exceptionFields } from '../billing/reconciliation-exception-schema';
-import { refund, refundReferences } from '../billing/refund-schema';
-import { batchOutcome } from '../customer/customer-schema';
-import { customerDecision } from '../customer/decision-schema';
+import { batchOutcome } from '../customer/migration-schema';
 import { schedule, scheduleStatus } from '../recurring/recurring-schema';
 import { oneOf } from '../http/request-fields';
 import * as shown from '../http/response-fields';
+import { exceptionFields } from '../billing/reconciliation-exception';
+import { refund, refundReferences } from '../billing/refund';
+import { customerDecision } from '../customer/decision';
 
 /** The types of webhooks, each with the fields of its items, beside their `sequence`. */
 

@@ -1,13 +1,15 @@
 import { z } from 'zod';
 import { recurringRules } from '../../settings/config';
 import { forecast, successRate } from '../../database/recurring/forecast-billings';
-import { FORECAST_DAYS, FORECAST_DAYS_MAX } from '../../domain/recurring/forecast';
+import { FORECAST_DAYS } from '../../domain/recurring/forecast';
 import { shownSum } from '../../domain/money';
 import { ANYONE } from '../http/callers';
 import { idFilter, wholeNumber } from '../http/request-fields';
 import type { QueryCall } from '../http/call';
 import { section } from '../http/route';
 import * as shown from '../http/response-fields';
+
+const FORECAST_DAYS_MAX = 90;
 
 /** The charges that schedules will make, for each party its own. */
 

@@ -18,7 +18,7 @@ import {
   textFor,
   withAmount,
 } from '../http/request-fields';
-import { metadata } from '../http/metadata';
+import { metadataGiven } from '../http/metadata';
 import * as shown from '../http/response-fields';
 
 /** Far more billings than anybody agrees to at once: 27 years of daily ones. */
@@ -76,7 +76,7 @@ export const scheduleBody = (config: Config) =>
           .optional(),
         maxBillings: maxBillings.meta(BILLINGS).optional(),
         description: description.optional(),
-        metadata: metadata.optional(),
+        metadata: metadataGiven.optional(),
       })
       .refine(({ frequency, interval }) => interval <= maxInterval(frequency), {
         path: ['interval'],
@@ -103,7 +103,7 @@ export const scheduleChange = z
     endDate: instant.nullable().meta({ description: 'Last moment at which a charge can be due' }).optional(),
     maxBillings: maxBillings.nullable().meta(BILLINGS).optional(),
     description: description.nullable().optional(),
-    metadata: metadata.optional(),
+    metadata: metadataGiven.optional(),
   })
   .refine((change) => Object.keys(change).length > 0, 'must name at least one field to change')
   .meta({ minProperties: 1, example: { amount: 1750, endDate: null } });

@@ -6,14 +6,27 @@ import { ANYONE } from '../http/callers';
 import type { QueryCall } from '../http/call';
 import { section } from '../http/route';
 import { invalidRequest } from '../http/validation';
-import * as schema from './webhook-schema';
+import { z } from 'zod';
+import { id, pageSize } from '../http/request-fields';
+import { feedEvent } from '../openapi/webhook-frame';
+
+const feedQuery = z.strictObject({
+  after: id('event')
+    .meta({ description: 'The last `eventId` that you have handled; the list begins after it' })
+    .optional(),
+  limit: pageSize,
+});
+
+const feedShown = z.strictObject({
+  events: z.array(feedEvent).meta({ description: 'Oldest first; `data` is that of the webhook' }),
+});
 
 /**
  * All that was announced to the caller, in an order in which nothing appears later before what was
  * seen.
  */
 
-async function listEvents({ caller, query, deps }: QueryCall<typeof schema.feedQuery>) {
+async function listEvents({ caller, query, deps }: QueryCall<typeof feedQuery>) {
   const { after, limit } = query;
   const position = after === undefined ? FEED_START : await findFeedPosition(deps.db, caller.entityId, after);
   if (!position) {
@@ -40,8 +53,8 @@ export const feedRoutes = [
     summary: 'List events',
     description:
       'All events that webhooks were sent for, in a fixed order without gaps, for example to catch up after an outage. Events withdrawn before they were sent or read here are left out. Pass the last `eventId` that you have handled as `after`, and repeat until the list is empty. Events are kept for 30 days by default.',
-    takes: { ...ANYONE, query: schema.feedQuery },
-    answers: { 200: { description: '1 event', data: schema.feed } },
+    takes: { ...ANYONE, query: feedQuery },
+    answers: { 200: { description: '1 event', data: feedShown } },
     handle: listEvents,
   }),
 ];

@@ -11,7 +11,41 @@ import {
 import { ANYONE } from '../http/callers';
 import { actorOf, type BodyCall, type Call } from '../http/call';
 import { section } from '../http/route';
-import * as schema from './webhook-schema';
+import { z } from 'zod';
+import { webhookSchemes } from '../../domain/contact';
+import { webUrl } from '../http/request-fields';
+import * as shown from '../http/response-fields';
+import { sentDelivery } from './delivery';
+
+export const webhookUrl = (config: Config) =>
+  webUrl(webhookSchemes(config.ALLOW_PRIVATE_WEBHOOKS)).meta({
+    description: 'The URL that webhooks are sent to',
+    example: 'https://shop.example.com/webhooks',
+  });
+
+const endpointBody = (config: Config) =>
+  z.strictObject({
+    url: webhookUrl(config)
+      .nullable()
+      .meta({ description: 'The URL that webhooks are sent to; `null` for none' }),
+  });
+
+const endpointShown = z.strictObject({
+  url: shown.wordsOrNull(
+    'The URL that webhooks are sent to; `null` if there is none',
+    'https://shop.example.com/webhooks',
+  ),
+});
+
+export const rotatedSecret = z.strictObject({
+  webhookSecret: shown
+    .words(
+      'Shown only in this answer, and for an hour in the answer to a repeat of the request',
+      'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw5Zb6Xy0cV1s=',
+    )
+    .optional(),
+  previousSecretValidUntil: shown.moment('Until when the old secret is used too', '2026-03-03T08:00:00.000Z'),
+});
 
 /** The caller's webhook URL. Each attempt to send a webhook checks where the URL leads. */
 
@@ -20,7 +54,7 @@ async function showEndpoint({ caller, deps }: Call) {
   return { message: url === null ? 'No webhooks are sent' : 'Webhooks are sent here', data: { url } };
 }
 
-async function putEndpoint(call: BodyCall<ReturnType<typeof schema.endpointBody>>) {
+async function putEndpoint(call: BodyCall<ReturnType<typeof endpointBody>>) {
   const { accept, body, caller } = call;
   return accept(async (trx) => {
     await refuseUnsent(trx, caller.entityId, 'webhook.endpoint_changed');
@@ -80,7 +114,7 @@ export const endpointRoutes = (config: Config) => [
     summary: 'Retrieve the webhook endpoint',
     description: 'The URL that your webhooks are sent to. The secret is not shown.',
     takes: ANYONE,
-    answers: { 200: { description: 'Webhooks are sent here', data: schema.endpoint } },
+    answers: { 200: { description: 'Webhooks are sent here', data: endpointShown } },
     handle: showEndpoint,
   }),
   route('put', ENDPOINT, {
@@ -88,8 +122,8 @@ export const endpointRoutes = (config: Config) => [
     summary: 'Set the webhook endpoint',
     description:
       'Sets the URL for all your webhooks, retries of earlier ones included. `null` stops them; the events stay available at `GET /v1/events`.',
-    takes: { ...ANYONE, body: schema.endpointBody(config) },
-    answers: { 200: { description: 'Webhooks are sent here from now on', data: schema.endpoint } },
+    takes: { ...ANYONE, body: endpointBody(config) },
+    answers: { 200: { description: 'Webhooks are sent here from now on', data: endpointShown } },
     handle: putEndpoint,
   }),
   route('post', `${ENDPOINT}/rotate-secret`, {
@@ -101,7 +135,7 @@ export const endpointRoutes = (config: Config) => [
     answers: {
       200: {
         description: 'Give your receiver this secret beside the old one, then finish the rotation',
-        data: schema.rotatedSecret,
+        data: rotatedSecret,
       },
     },
     handle: rotateSecret,
@@ -119,7 +153,7 @@ export const endpointRoutes = (config: Config) => [
     summary: 'Send a test webhook',
     description: 'Sends a `webhook.test` to your endpoint, signed and retried like any other webhook.',
     takes: { ...ANYONE, idempotent: true },
-    answers: { 202: { description: 'A test event is on its way', data: schema.sentDelivery } },
+    answers: { 202: { description: 'A test event is on its way', data: sentDelivery } },
     handle: sendTestEvent,
   }),
 ];

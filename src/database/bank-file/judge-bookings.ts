@@ -4,7 +4,7 @@ import { raw, sql } from '../pool/statement';
 import { endExceptions } from '../reconciliation-exception/end-exceptions';
 import { openExceptions, type NewException } from '../reconciliation-exception/open-exceptions';
 import { takeBackWriteOff } from '../reversal/write-off-charge';
-import { keepExtra, placeLines } from './place-lines';
+import { isUnsettled, keepExtra, placeLines } from './place-lines';
 
 /**
  * Judges what banks have booked of a charge and its refunds beside their expected bookings, from
@@ -35,7 +35,7 @@ export async function judgeBookings(
 ): Promise<number> {
   if (billingRequestIds.length === 0) return 0;
   await lockCharges(trx, billingRequestIds);
-  if (!file) await adoptLines(trx, billingRequestIds);
+  await adoptLines(trx, billingRequestIds);
   await moveDates(trx, billingRequestIds);
   await bookOwnLines(trx, billingRequestIds);
   await takeBackWriteOffs(trx, billingRequestIds);
@@ -50,21 +50,31 @@ export async function lockCharges(trx: Executor, ids: string[]): Promise<void> {
   await trx.rows`SELECT FROM billing_requests WHERE id = ANY(${ids}) ORDER BY id FOR UPDATE`;
 }
 
+/** Lines that are placed at once: their number counts by itself in each step. */
+const PLACED = 1_000;
+
 /** SQL: the lines of a bank that belonged to nothing when they came, and are unresolved. */
-export const unknownLines = (bankId: string) => sql`
+export const unknownLines = (bankId: string, which: ReturnType<typeof sql>) => sql`
   SELECT row_number() OVER ()::int AS position, NULL::int AS line, x.booked_on AS day, x.booked_amount::bigint AS amount,
     x.booked_currency::text AS currency, x.direction, x.bank_transaction_id AS id, x.reference, NULL::text AS problem,
     false AS is_reversal, x.id AS exception_id, x.first_reported_in, x.reported_in
   FROM reconciliation_exceptions x
-  WHERE x.bank_id = ${bankId} AND x.kind = 'unknown_here' AND x.billing_request_id IS NULL AND x.state <> 'resolved'`;
+  WHERE x.bank_id = ${bankId} AND x.kind = 'unknown_here' AND x.billing_request_id IS NULL AND x.state <> 'resolved'
+    AND ${which}
+  ORDER BY x.id LIMIT ${raw(PLACED)}`;
 
 interface Placed {
   /** The exception of the line, which is to end. */
   exceptionId: string | null;
   billingRequestId: string | null;
+  isPlaced: boolean;
 }
 
-/** Puts lines that were unknown where they belong by now. @param lines SQL, as `unknownLines` */
+/**
+ * Puts lines that were unknown where they belong by now.
+ *
+ * @param lines SQL, as `unknownLines`
+ */
 export function placeUnknown(
   trx: Executor,
   bankId: string,
@@ -89,9 +99,10 @@ export function placeUnknown(
         first_reported_in AS first_matched_by, reported_in AS matched_by
       FROM ranked WHERE is_extra IS NOT NULL AND charge IS NOT NULL AND reported_in IS NOT NULL),
     extra_kept AS (${keepExtra(bankId)})
-    SELECT p.exception_id, p.charge AS billing_request_id FROM ranked p
-    WHERE (p.verdict = 'matched' AND (p.is_extra IS NOT NULL OR p.identifier IS NULL OR p.nth = 1))
-      OR (p.is_extra IS NOT NULL AND p.charge IS NOT NULL)`;
+    SELECT exception_id, charge AS billing_request_id,
+      (verdict = 'matched' AND (is_extra IS NOT NULL OR identifier IS NULL OR nth = 1))
+      OR (is_extra IS NOT NULL AND charge IS NOT NULL) AS is_placed
+    FROM ranked ORDER BY exception_id`;
 }
 
 /** An answer, or an extra booking, explains lines of its bank that were unknown until now. */
@@ -110,19 +121,21 @@ async function adoptLines(trx: Executor, billingRequestIds: string[]): Promise<v
       coalesce(array_agg(DISTINCT reference) FILTER (WHERE reference IS NOT NULL), '{}') AS references
     FROM named WHERE id IS NOT NULL GROUP BY bank_id`;
   for (const { bankId, ids, references } of named) {
-    const which = sql`AND (x.bank_transaction_id = ANY(${ids}) OR x.reference = ANY(${references}))`;
-    const placed = await placeUnknown(trx, bankId, sql`${unknownLines(bankId)} ${which}`);
-    const explained = placed.flatMap(({ exceptionId }) => exceptionId ?? []);
-    if (explained.length > 0) await endByItself(trx, explained, 'no_difference', null);
+    const which = sql`(x.bank_transaction_id = ANY(${ids}) OR x.reference = ANY(${references}))`;
+    const placed = await placeUnknown(trx, bankId, unknownLines(bankId, which));
+    const explained = placed.flatMap(({ exceptionId, isPlaced }) => (isPlaced && exceptionId) || []);
+    await endByItself(trx, explained, 'no_difference', null);
   }
 }
 
-const endByItself = (
+/** Ends exceptions that rows explain. */
+export const endByItself = (
   trx: Executor,
   ids: string[],
   resolution: Resolution,
   bankTransactionId: string | null,
 ) =>
+  ids.length > 0 &&
   endExceptions(trx, ids, { cause: 'network', resolution, bankTransactionId, undoes: false, writtenOff: 0n });
 
 /** SQL: whether one of some files, and none of others, covers a day in a currency. */
@@ -132,18 +145,23 @@ const covers = (files: string, others: string, day: string, currency: string) =>
 
 const FILES_OF = (row: string) => `${row}.first_matched_by, ${row}.matched_by`;
 
+/** SQL: the bookings whose lines have the id of a line `x`. */
+const BOOKED_AS_LINE = raw(`
+  SELECT * FROM expected_bookings o WHERE o.bank_id = x.bank_id AND o.booked_id = x.bank_transaction_id
+  UNION ALL
+  SELECT * FROM expected_bookings o WHERE o.bank_id = x.bank_id AND o.identified_by = 'bankTransactionId'
+    AND o.identifier = x.bank_transaction_id AND o.booked_id IS NULL`);
+
 /** A file that covers the day of a line, and has the line on another day alone, moves the line. */
 async function moveDates(trx: Executor, billingRequestIds: string[]): Promise<void> {
   await trx.rows`
     WITH twice AS (
       SELECT DISTINCT ON (e.bank_id, e.identified_by, e.identifier, e.direction) e.bank_id, e.identified_by, e.identifier,
         e.direction, x.bank_transaction_id, x.booked_on, x.amount, x.currency, x.first_matched_by, x.matched_by, moves
-      FROM extra_bookings x JOIN expected_bookings e ON e.bank_id = x.bank_id AND e.billing_request_id = x.billing_request_id
-          AND coalesce(e.booked_id, e.identifier) = x.bank_transaction_id
-          AND (e.direction, e.amount, e.currency) = (x.direction, x.amount, x.currency)
-          AND e.booked_on <> x.booked_on AND e.ended_at IS NULL,
+      FROM extra_bookings x, LATERAL (${BOOKED_AS_LINE}) AS e,
         LATERAL (SELECT ${raw(covers(FILES_OF('x'), FILES_OF('e'), 'e.booked_on', 'e.currency'))} AS moves) AS m
-      WHERE x.billing_request_id = ANY(${billingRequestIds}) AND x.counterpart_id IS NULL
+      WHERE x.billing_request_id = ANY(${billingRequestIds}) AND x.counterpart_id IS NULL AND e.direction = x.direction
+        AND (e.amount, e.currency) = (x.amount, x.currency) AND e.booked_on <> x.booked_on AND e.ended_at IS NULL
         AND (moves OR ${raw(covers(FILES_OF('e'), FILES_OF('x'), 'x.booked_on', 'x.currency'))})),
     moved AS (
       UPDATE expected_bookings e SET booked_on = t.booked_on, first_matched_by = t.first_matched_by, matched_by = t.matched_by
@@ -162,13 +180,14 @@ async function bookOwnLines(trx: Executor, billingRequestIds: string[]): Promise
     WITH its AS (
       SELECT DISTINCT ON (e.bank_id, e.identified_by, e.identifier, e.direction) e.identified_by, e.identifier, x.*
       FROM extra_bookings x JOIN billing_requests b ON b.id = x.billing_request_id LEFT JOIN refunds r ON r.id = x.refund_id
-        JOIN expected_bookings e ON e.bank_id = x.bank_id AND e.billing_request_id = x.billing_request_id
-          AND (e.direction, e.amount, e.currency) = (x.direction, x.amount, x.currency)
-          AND e.matched_by IS NULL AND e.ended_at IS NULL,
-        LATERAL (SELECT e.identified_by = 'bankTransactionId' AND e.identifier = x.bank_transaction_id AS is_by_id) AS i
-      WHERE x.billing_request_id = ANY(${billingRequestIds}) AND (is_by_id OR (x.stands AND x.reference IS NOT NULL
-        AND e.identifier = CASE e.identified_by WHEN 'reference' THEN x.reference
-          ELSE CASE WHEN r.id IS NULL THEN b.bank_transaction_id ELSE r.bank_transaction_id END END))
+        CROSS JOIN LATERAL (VALUES ('bankTransactionId', x.bank_transaction_id, true),
+          ('bankTransactionId', CASE WHEN r.id IS NULL THEN b.bank_transaction_id ELSE r.bank_transaction_id END, false),
+          ('reference', x.reference, false)) AS i (identified_by, identifier, is_by_id)
+        JOIN expected_bookings e ON e.bank_id = x.bank_id AND e.identified_by = i.identified_by
+          AND e.identifier = i.identifier AND (e.direction, e.amount, e.currency) = (x.direction, x.amount, x.currency)
+          AND e.billing_request_id = x.billing_request_id AND e.matched_by IS NULL AND e.ended_at IS NULL
+      WHERE x.billing_request_id = ANY(${billingRequestIds})
+        AND (is_by_id OR (x.stands AND x.reference IS NOT NULL))
       ORDER BY e.bank_id, e.identified_by, e.identifier, e.direction, is_by_id DESC, x.booked_on, x.bank_transaction_id),
     booked AS (
       UPDATE expected_bookings e SET first_matched_by = i.first_matched_by, matched_by = i.matched_by,
@@ -211,10 +230,10 @@ export const isCounterpart = (row: string, other: string) => `
 const ofSame = (row: string, other: string) => `${row}.billing_request_id = ${other}.billing_request_id
   AND ${row}.refund_id IS NOT DISTINCT FROM ${other}.refund_id`;
 
-/** SQL: whether an exception of its charge or refund has ended by a line `t`. */
-const isNamed = (more = '') => `EXISTS (
-  SELECT FROM reconciliation_exceptions n WHERE ${ofSame('n', 't')}
-    AND n.reversal_bank_transaction_id = t.bank_transaction_id ${more})`;
+/** SQL: whether an exception of its charge or refund has ended by the id of a line. */
+const isNamed = (row: string, more = '') => `EXISTS (
+  SELECT FROM reconciliation_exceptions n WHERE ${ofSame('n', row)}
+    AND n.reversal_bank_transaction_id = ${row}.bank_transaction_id ${more})`;
 
 /**
  * Pairs each extra booking with one line that takes it back. @returns whether there may be more
@@ -227,10 +246,10 @@ async function pairNext(trx: Executor, billingRequestIds: string[]): Promise<boo
       FROM extra_bookings x JOIN extra_bookings t ON ${raw(ofSame('t', 'x'))} AND t.bank_id = x.bank_id
           AND t.direction <> x.direction AND (t.amount, t.currency) = (x.amount, x.currency)
           AND NOT t.is_extra AND t.counterpart_id IS NULL,
-        LATERAL (SELECT ${raw(isNamed('AND NOT n.undoes'))} AS named) AS n
+        LATERAL (SELECT ${raw(isNamed('t', 'AND NOT n.undoes'))} AS named) AS n
       WHERE x.billing_request_id = ANY(${billingRequestIds}) AND x.stands
         AND (t.bank_transaction_id = x.bank_transaction_id OR t.reference = x.reference OR named)
-        AND NOT ${raw(isNamed('AND n.undoes'))}),
+        AND NOT ${raw(isNamed('t', 'AND n.undoes'))}),
     first AS (
       SELECT DISTINCT ON (bank_id, bank_transaction_id, direction, booked_on, amount, currency) * FROM candidate
       ORDER BY bank_id, bank_transaction_id, direction, booked_on, amount, currency, rank, t_on, t_id),
@@ -249,7 +268,9 @@ async function pairNext(trx: Executor, billingRequestIds: string[]): Promise<boo
 
 type Line = Pick<NewException, 'billingRequestId' | 'refundId'> & NonNullable<NewException['booking']>;
 
-const LINE = `e.billing_request_id, e.refund_id, e.bank_id, e.bank_transaction_id, e.direction, e.amount::bigint AS amount,
+/** A payee's bank's id is its own: the exception of the payment, which both banks see, has none. */
+const ITS_BANKS_ID = `CASE WHEN e.bank_id = b.bank_id THEN e.bank_transaction_id END AS bank_transaction_id`;
+const LINE = `e.billing_request_id, e.refund_id, e.bank_id, e.direction, e.amount::bigint AS amount,
   e.currency::text AS currency, e.amount::bigint AS booked_amount, e.currency::text AS booked_currency,
   e.reference, e.booked_on, e.matched_by AS reported_in`;
 
@@ -260,15 +281,15 @@ const LINE = `e.billing_request_id, e.refund_id, e.bank_id, e.bank_transaction_i
 async function tellUnpaired(trx: Executor, billingRequestIds: string[], file?: FileEnd): Promise<void> {
   const lines = await trx.rows<Line & { isOfBooking: boolean }>`
     WITH unpaired AS MATERIALIZED (
-      SELECT t.*, EXISTS (
-        SELECT FROM expected_bookings o WHERE o.bank_id = t.bank_id AND o.direction <> t.direction AND o.ended_at IS NULL
-          AND coalesce(o.booked_id, o.identifier) = t.bank_transaction_id AND o.billing_request_id = t.billing_request_id)
+      SELECT x.*, EXISTS (
+        SELECT FROM (${BOOKED_AS_LINE}) AS e
+        WHERE e.direction <> x.direction AND e.ended_at IS NULL AND e.billing_request_id = x.billing_request_id)
         AS is_of_booking
-      FROM extra_bookings t
-      WHERE t.billing_request_id = ANY(${billingRequestIds}) AND NOT t.is_extra AND t.counterpart_id IS NULL
-        AND NOT ${raw(isNamed())}),
+      FROM extra_bookings x
+      WHERE x.billing_request_id = ANY(${billingRequestIds}) AND NOT x.is_extra AND x.counterpart_id IS NULL
+        AND NOT ${raw(isNamed('x'))}),
     gone AS (DELETE FROM extra_bookings x USING unpaired u WHERE NOT u.is_of_booking AND ${raw(isRow('x', 'u'))})
-    SELECT ${raw(LINE)}, is_of_booking FROM unpaired e`;
+    SELECT ${raw(LINE)}, e.bank_transaction_id, is_of_booking FROM unpaired e`;
   const told = lines.map(({ billingRequestId, refundId, isOfBooking, ...booking }): NewException =>
     isOfBooking
       ? {
@@ -325,9 +346,9 @@ async function openStanding(trx: Executor, billingRequestIds: string[], file?: F
     borne AS (
       UPDATE extra_bookings x SET ended_at = clock_timestamp() FROM standing e
       WHERE e.resolution = 'written_off' AND ${raw(isRow('x', 'e'))})
-    SELECT DISTINCT ON (e.billing_request_id, e.refund_id) ${raw(LINE)}
+    SELECT DISTINCT ON (e.billing_request_id, e.refund_id) ${raw(LINE)}, ${raw(ITS_BANKS_ID)}
     FROM standing e JOIN billing_requests b ON b.id = e.billing_request_id LEFT JOIN refunds r ON r.id = e.refund_id
-    WHERE coalesce(r.status, b.status) <> 'pending' AND e.resolution IS DISTINCT FROM 'written_off'
+    WHERE NOT ${isUnsettled(sql`e.direction`, sql`e.bank_id`)} AND e.resolution IS DISTINCT FROM 'written_off'
       AND (coalesce(e.resolution, 'no_money_moved') = 'no_money_moved' OR greatest(e.booked_on, e.ended_on) <= (
         SELECT max(due.day) FROM unnest(${currencies}::text[], ${days}::date[]) AS due (currency, day)
         WHERE due.currency IN (e.currency, '*')))

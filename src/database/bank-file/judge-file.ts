@@ -2,7 +2,7 @@ import { endMatchedException, IS_ALL_SAID } from '../reconciliation-exception/en
 import type { Transaction } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { dueDays } from './find-missing';
-import { judgeBookings, placeUnknown, unknownLines } from './judge-bookings';
+import { endByItself, judgeBookings, placeUnknown, unknownLines } from './judge-bookings';
 import type { Matching } from './match-lines';
 import { roomFor } from './open-differences';
 import { workOnFile, type BankFile } from './receive-bank-file';
@@ -15,73 +15,87 @@ import { workOnFile, type BankFile } from './receive-bank-file';
 /** Charges of one transaction: each costs a lock and some probes. */
 const CHARGES = 100;
 
+type Step = (
+  trx: Transaction,
+  file: BankFile,
+  after: string,
+  matching: Matching,
+) => Promise<string | undefined>;
+
 export async function judgeFile(matching: Matching, statementId: string): Promise<void> {
   const { db, heartbeat } = matching;
-  const inTurn = <T>(work: (trx: Transaction, file: BankFile) => Promise<T>) =>
-    workOnFile(db, statementId, work);
-  const placed = await inTurn((trx, { bankId }) => placeUnknown(trx, bankId, unknownLines(bankId)));
-  const charges = [...new Set((placed || []).flatMap(({ billingRequestId }) => billingRequestId ?? []))];
-  for (let at = 0; at < charges.length; at += CHARGES) {
-    await inTurn((trx, file) => judge(trx, matching, file, charges.slice(at, at + CHARGES)));
+  await inPages(matching, statementId, placeOfBank);
+  const missing = await workOnFile(db, statementId, (trx, { bankId }) => foundMissing(trx, bankId));
+  for (const { exceptionId } of missing || []) {
     heartbeat();
+    await db.transaction((trx) => endMatchedException(trx, exceptionId));
   }
-  const missing = await inTurn((trx, { bankId }) => foundMissing(trx, bankId));
-  for (const { exceptionId } of [...(placed || []), ...(missing || [])]) {
-    heartbeat();
-    if (exceptionId !== null) await db.transaction((trx) => endMatchedException(trx, exceptionId));
-  }
-  for (let page: number | false = -1; page !== false; heartbeat())
-    page = await inTurn((trx, file) => placeNext(trx, file, Number(page)));
-  for (let last: string | false = ''; last !== false; heartbeat()) {
-    const after = last;
-    last = await inTurn(async (trx, file) => {
-      const ids = await chargesAfter(trx, file, after);
-      await judge(trx, matching, file, ids);
-      return ids.at(-1) ?? false;
-    });
+  await inPages(matching, statementId, placeOfFile);
+  await inPages(matching, statementId, judgeNext);
+}
+
+/** @param step gets the place that it has returned before; it ends with `undefined` */
+async function inPages(matching: Matching, statementId: string, step: Step): Promise<void> {
+  for (let last: string | undefined = ''; last !== undefined; matching.heartbeat()) {
+    const after: string = last;
+    last =
+      (await workOnFile(matching.db, statementId, (trx, file) => step(trx, file, after, matching))) ||
+      undefined;
   }
 }
+
+/** Places lines that earlier files had. Their exceptions end. */
+const placeOfBank: Step = async (trx, file, after, matching) => {
+  const lines = await placeUnknown(trx, file.bankId, unknownLines(file.bankId, sql`x.id > ${after}`));
+  const placed = lines.filter(({ isPlaced }) => isPlaced);
+  await judge(trx, matching, file, [
+    ...new Set(placed.flatMap(({ billingRequestId }) => billingRequestId ?? [])),
+  ]);
+  await endByItself(
+    trx,
+    placed.flatMap(({ exceptionId }) => exceptionId ?? []),
+    'no_difference',
+    null,
+  );
+  return lines.at(-1)?.exceptionId ?? undefined;
+};
 
 /** Missing bookings that a file has by now. */
 const foundMissing = (trx: Transaction, bankId: string) =>
   trx.rows<{ exceptionId: string }>`
     SELECT x.id AS exception_id FROM reconciliation_exceptions x JOIN expected_bookings e ON e.bank_id = ${bankId}
       AND e.identified_by = CASE WHEN x.bank_transaction_id IS NULL THEN 'reference' ELSE 'bankTransactionId' END
-      AND e.identifier = coalesce(x.bank_transaction_id, x.reference) AND e.direction = x.direction
-      AND e.matched_by IS NOT NULL
+      AND e.identifier = coalesce(x.bank_transaction_id, x.reference)
+      AND e.direction = x.direction AND e.matched_by IS NOT NULL
     WHERE ${bankId} IN (x.bank_id, x.payee_bank_id) AND x.kind = 'missing_at_bank' AND ${raw(IS_ALL_SAID)}`;
 
-/**
- * Places unknown lines of the file itself again: a counterpart may come pages before its booking.
- *
- * @returns the page; false if there was none
- */
-async function placeNext(
-  trx: Transaction,
-  { statementId, bankId }: BankFile,
-  after: number,
-): Promise<number | false> {
+/** Places unknown lines of the file itself again: a counterpart may come pages before its booking. */
+const placeOfFile: Step = async (trx, { statementId, bankId }, after) => {
   const page = await trx.row<{ position: number }>`
-    SELECT position FROM bank_statement_differences d WHERE statement_id = ${statementId} AND position > ${after}
+    SELECT position FROM bank_statement_differences d
+    WHERE statement_id = ${statementId} AND position > ${after === '' ? -1 : Number(after)}
       AND EXISTS (SELECT FROM extra_bookings WHERE matched_by = ${statementId})
     ORDER BY position LIMIT 1`;
-  if (!page) return false;
-  await placeUnknown(
-    trx,
-    bankId,
-    sql`
+  if (!page) return undefined;
+  const lines = sql`
     SELECT row_number() OVER ()::int AS position, NULL::int AS line, (one->>'bookingDate')::date AS day,
       (one->>'amount')::bigint AS amount, one->>'currency' AS currency, one->>'direction' AS direction,
       one->>'bankTransactionId' AS id, one->>'reference' AS reference, NULL::text AS problem, false AS is_reversal,
       NULL::text AS exception_id, ${statementId} AS first_reported_in, ${statementId} AS reported_in
     FROM bank_statement_differences d, jsonb_array_elements(d.differences) AS one
     WHERE d.statement_id = ${statementId} AND d.position = ${page.position} AND one->>'difference' = 'unknown_here'
-      AND one->>'billingRequestId' IS NULL`,
-  );
-  return page.position;
-}
+      AND one->>'billingRequestId' IS NULL`;
+  await placeUnknown(trx, bankId, lines);
+  return String(page.position);
+};
 
-/** The next charges with lines of the file, or with extra bookings that stand and are not judged yet. */
+/** Judges charges with lines of the file, or with extra bookings that stand and are not judged yet. */
+const judgeNext: Step = async (trx, file, after, matching) => {
+  const ids = await chargesAfter(trx, file, after);
+  await judge(trx, matching, file, ids);
+  return ids.at(-1);
+};
+
 async function chargesAfter(
   trx: Transaction,
   { statementId, bankId }: BankFile,

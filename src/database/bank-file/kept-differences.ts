@@ -2,7 +2,7 @@ import { raw, sql } from '../pool/statement';
 
 /**
  * Bytes of differences of a bank's files of a day: some 80 000 lines, far more than people look
- * into. Further differences are only counted: kept differences stay for weeks.
+ * into. Further differences are only counted: kept differences stay for months.
  */
 const KEPT_BYTES_PER_DAY = 16 * 1024 ** 2;
 

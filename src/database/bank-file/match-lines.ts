@@ -46,10 +46,9 @@ const matchPage = (trx: Executor, bankId: string, statementId: string) =>
       ELSE concat_ws(' ', direction, amount, currency, id, day) END AS key
     FROM placed p, LATERAL (SELECT verdict = 'matched' AND identifier IS NOT NULL AND is_extra IS NULL AS is_booking) AS b),
   -- A booking has one line. Another line of the page that could be it settles nothing.
-  ranked AS (
-    SELECT *, row_number() OVER same
-        + (is_booking AND NOT displaces AND matched_by IS NOT DISTINCT FROM ${statementId})::int AS nth,
-      first_value(id) OVER same AS first_id, first_value(day) OVER same AS first_day
+  ranked AS MATERIALIZED (
+    SELECT *, row_number() OVER same AS place, row_number() OVER same
+        + (is_booking AND NOT displaces AND matched_by IS NOT DISTINCT FROM ${statementId})::int AS nth
     FROM keyed WINDOW same AS (PARTITION BY key ORDER BY identifier IS DISTINCT FROM id, position)),
   judged AS MATERIALIZED (
     SELECT position, line, day, amount, currency, direction, id, reference, is_reversal, problem, charge, refund, network_amount,
@@ -57,24 +56,24 @@ const matchPage = (trx: Executor, bankId: string, statementId: string) =>
       CASE WHEN is_other THEN NOT is_leg ELSE is_extra END AS is_extra,
       CASE WHEN NOT is_other THEN verdict WHEN is_leg THEN 'amount_differs' ELSE 'unknown_here' END AS verdict,
       NOT is_other AND nth > 1 AS is_repeat,
-      hashtextextended(concat_ws(' ', direction, amount, currency, id, day), 0) AS hash
-    FROM ranked, LATERAL (SELECT is_booking AND ((first_id, first_day) <> (id, day) OR (is_leg AND nth = 2)) AS is_other) AS o),
+      CASE WHEN NOT is_booking OR is_other THEN hashtextextended(concat_ws(' ', direction, amount, currency, id, day), 0) END AS hash
+    FROM ranked, LATERAL (SELECT CASE WHEN is_booking AND nth > 1 THEN (is_leg AND nth = 2) OR EXISTS (
+        SELECT FROM ranked f WHERE f.key = ranked.key AND f.place = 1 AND (f.id, f.day) <> (ranked.id, ranked.day))
+      ELSE false END AS is_other) AS o),
   matched AS (
     UPDATE expected_bookings e SET
-      matched_by = CASE WHEN is_matched THEN ${statementId} ELSE e.matched_by END,
-      first_matched_by = CASE WHEN displaces THEN ${statementId} WHEN is_matched
-        THEN coalesce(e.first_matched_by, ${statementId}) ELSE e.first_matched_by END,
-      booked_on = CASE WHEN is_matched THEN j.day ELSE e.booked_on END,
-      booked_id = CASE WHEN is_matched THEN nullif(j.id, e.identifier) ELSE e.booked_id END,
-      reported_in = CASE WHEN is_matched THEN e.reported_in ELSE ${statementId} END
-    FROM (SELECT identified_by, identifier, e_direction, bool_or(is_booking) AS is_matched, bool_or(displaces) AS displaces,
-        min(day) FILTER (WHERE is_booking) AS day, min(id) FILTER (WHERE is_booking) AS id
-      FROM judged
-      WHERE identifier IS NOT NULL AND NOT is_repeat
-        AND (is_booking OR (verdict = 'amount_differs' AND (SELECT for_held FROM room)))
-      GROUP BY identified_by, identifier, e_direction) AS j
-    WHERE e.bank_id = ${bankId} AND e.identified_by = j.identified_by AND e.identifier = j.identifier
-      AND e.direction = j.e_direction),
+      matched_by = CASE WHEN is_booking THEN ${statementId} ELSE e.matched_by END,
+      first_matched_by = CASE WHEN is_booking AND (displaces OR e.first_matched_by IS NULL) THEN ${statementId}
+        ELSE e.first_matched_by END,
+      booked_on = CASE WHEN is_booking THEN j.day ELSE e.booked_on END,
+      booked_id = CASE WHEN is_booking THEN nullif(j.id, e.identifier) ELSE e.booked_id END,
+      reported_in = CASE WHEN is_booking THEN e.reported_in ELSE ${statementId} END
+    FROM judged j
+    WHERE NOT is_repeat AND e.bank_id = ${bankId} AND e.identified_by = j.identified_by AND e.identifier = j.identifier
+      AND e.direction = j.e_direction AND (is_booking OR (
+        verdict = 'amount_differs' AND (SELECT for_held FROM room) AND NOT EXISTS (
+          SELECT FROM judged k WHERE k.is_booking AND (k.identified_by, k.identifier, k.e_direction)
+            = (j.identified_by, j.identifier, j.e_direction))))),
   extra AS (
     SELECT id, direction, day, amount, currency, reference, is_reversal, charge, refund, is_extra,
       ${statementId} AS first_matched_by, ${statementId} AS matched_by

@@ -263,11 +263,11 @@ async function deleteReported(db: Executor, statementId: string): Promise<boolea
   return gone.length === FORGOTTEN_AT_ONCE;
 }
 
-/** A bank that books by the month has looked at its differences by then. */
-const KEPT_DAYS = 35;
+/** Until then a customer may dispute a direct debit that it did not allow, as in SEPA's scheme. */
+const KEPT_MONTHS = 13;
 
 /**
- * Deletes differences after `KEPT_DAYS`, unless they are exceptions. @returns whether there may be
+ * Deletes differences after `KEPT_MONTHS`, unless they are exceptions. @returns whether there may be
  * more
  */
 export async function deleteCounted(db: Executor): Promise<boolean> {
@@ -277,7 +277,7 @@ export async function deleteCounted(db: Executor): Promise<boolean> {
         SELECT jsonb_agg(d ORDER BY n) FROM jsonb_array_elements(differences) WITH ORDINALITY AS e (d, n)
         WHERE d ? 'exceptionId') AS kept
       FROM bank_statement_differences
-      WHERE counted_at < (SELECT clock_timestamp()) - interval '${raw(KEPT_DAYS)} days'
+      WHERE counted_at < (SELECT clock_timestamp()) - interval '${raw(KEPT_MONTHS)} months'
       ORDER BY counted_at LIMIT ${raw(SWEEP)} FOR UPDATE SKIP LOCKED),
     gone AS (
       DELETE FROM bank_statement_differences d USING old

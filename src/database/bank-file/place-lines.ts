@@ -7,6 +7,8 @@ import { raw, sql } from '../pool/statement';
  * Nearly every line is its booking by its id, so only other lines cost further probes.
  */
 
+type Part = ReturnType<typeof sql>;
+
 /** Extra bookings of a charge: after some dozens a bank only repeats itself. */
 const EXTRA_MAX = 100;
 
@@ -89,10 +91,15 @@ const onOtherSide = (bankId: string) => sql`
   FROM (
     SELECT billing_request_id AS charge, refund_id AS refund, amount::bigint, currency::text, direction, counterpart_id,
       counterpart_booked_on
-    FROM extra_bookings WHERE bank_id = ${bankId} AND is_extra AND (bank_transaction_id = f.id OR reference = f.reference)
+    FROM extra_bookings WHERE bank_id = ${bankId} AND is_extra AND bank_transaction_id = f.id
     UNION ALL
-    SELECT o.charge, o.refund, l.amount, l.currency, l.direction, NULL, NULL FROM own o JOIN found l ON l.position = o.at
-    WHERE o.is_extra AND (l.id = f.id OR (l.reference = f.reference AND l.reference = o.own_reference))) AS x
+    SELECT billing_request_id, refund_id, amount::bigint, currency::text, direction, counterpart_id, counterpart_booked_on
+    FROM extra_bookings WHERE bank_id = ${bankId} AND is_extra AND reference = f.reference
+    UNION ALL
+    SELECT o.charge, o.refund, o.amount, o.currency, o.direction, NULL, NULL FROM own o
+    -- A line by its reference may have to leave its booking to the line of its id.
+    WHERE (o.is_extra OR o.identifier IS NOT NULL)
+      AND (o.id = f.id OR (o.reference = f.reference AND o.reference = o.own_reference))) AS x
   WHERE x.direction <> f.direction AND (x.amount, x.currency) = (f.amount, f.currency)
     AND (x.counterpart_id IS NULL OR (x.counterpart_id, x.counterpart_booked_on) = (f.id, f.day))
   UNION ALL
@@ -129,12 +136,12 @@ export const placeLines = (bankId: string, statementId: string | null) => sql`
           OR (e.identified_by = 'bankTransactionId' AND e.booked_id IS NOT NULL) THEN 'matched' END AS verdict
     FROM line l LEFT JOIN LATERAL (${expectedBy(bankId)}) AS e ON true),
   own AS MATERIALIZED (
-    SELECT f.position AS at, p.rank, p.charge, p.refund, p.is_extra, CASE
+    SELECT f.position AS at, f.id, f.reference, f.amount, f.currency, f.direction, p.charge, p.refund, p.is_extra, CASE
         WHEN p.is_extra AND EXISTS (
           SELECT FROM extra_bookings x WHERE x.bank_id = ${bankId}
             AND (x.bank_transaction_id, x.direction, x.booked_on, x.amount, x.currency)
               = (f.id, f.direction, f.day, f.amount, f.currency) AND x.is_extra AND NOT x.stands) THEN 'matched'
-        WHEN p.verdict = 'unknown_here' AND coalesce(r.status, b.status) = 'pending' THEN 'pending'
+        WHEN p.verdict = 'unknown_here' AND ${isUnsettled(sql`f.direction`, sql`${bankId}`)} THEN 'pending'
         ELSE p.verdict END AS verdict,
       p.identified_by, p.identifier, p.e_direction, p.matched_by, p.network_amount, p.network_currency, p.is_leg,
       coalesce(r.reference, b.reference) AS own_reference
@@ -143,11 +150,10 @@ export const placeLines = (bankId: string, statementId: string | null) => sql`
       LEFT JOIN billing_requests b ON b.id = p.charge LEFT JOIN refunds r ON r.id = p.refund
     WHERE f.verdict IS NULL),
   other AS MATERIALIZED (
-    SELECT f.position AS at, p.*, NULL::text AS own_reference
-    FROM found f CROSS JOIN LATERAL (
+    SELECT f.position AS at, p.* FROM found f CROSS JOIN LATERAL (
       SELECT * FROM (${onOtherSide(bankId)}) AS p ORDER BY rank LIMIT 1) AS p
     WHERE f.verdict IS NULL AND NOT EXISTS (SELECT FROM own o WHERE o.at = f.position)),
-  placed AS MATERIALIZED (
+  placed AS (
     SELECT f.position, f.line, f.day, f.amount, f.currency, f.direction, f.id, f.reference, f.is_reversal, f.problem,
       f.verdict, f.charge, f.refund, NULL::boolean AS is_extra, f.identified_by, f.identifier, f.e_direction, f.matched_by,
       f.network_amount, f.network_currency, false AS is_leg,
@@ -157,8 +163,21 @@ export const placeLines = (bankId: string, statementId: string | null) => sql`
     SELECT f.position, f.line, f.day, f.amount, f.currency, f.direction, f.id, f.reference, f.is_reversal, f.problem,
       coalesce(p.verdict, 'unknown_here'), p.charge, p.refund, p.is_extra, p.identified_by, p.identifier, p.e_direction,
       p.matched_by, p.network_amount, p.network_currency, coalesce(p.is_leg, false), false
-    FROM found f LEFT JOIN (SELECT * FROM own UNION ALL SELECT * FROM other) AS p ON p.at = f.position
+    FROM found f LEFT JOIN (
+        SELECT at, charge, refund, is_extra, verdict, identified_by, identifier, e_direction, matched_by, network_amount,
+          network_currency, is_leg FROM own
+        UNION ALL
+        SELECT at, charge, refund, is_extra, verdict, identified_by, identifier, e_direction, matched_by, network_amount,
+          network_currency, is_leg FROM other) AS p ON p.at = f.position
     WHERE f.verdict IS NULL)`;
+
+/**
+ * SQL: a charge `b`, or its refund `r`, has not ended; nor has a payment whose payee's bank is still to
+ * be told of the credit.
+ */
+export const isUnsettled = (direction: Part, bankId: Part) => sql`(coalesce(r.status, b.status) = 'pending'
+  OR (r.id IS NULL AND ${direction} = 'credit' AND ${bankId} = b.payee_bank_id AND b.credit_due_at IS NOT NULL
+    AND NOT b.credit_settled))`;
 
 /** SQL: keeps lines of the step `extra` that settle nothing, once each, and says which file had them. */
 export const keepExtra = (bankId: string) => sql`

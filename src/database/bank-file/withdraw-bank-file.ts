@@ -62,11 +62,9 @@ interface Withdrawn {
 }
 
 /** SQL: what is left of a row's first and latest file. */
-function filesLeft(row: string, first: string, latest: string, statementId: string) {
-  const [one, other] = [raw(`${row}.${first}`), raw(`${row}.${latest}`)];
-  return sql`${raw(first)} = CASE WHEN ${one} <> ${statementId} THEN ${one} ELSE nullif(${other}, ${statementId}) END,
-    ${raw(latest)} = CASE WHEN ${other} <> ${statementId} THEN ${other} ELSE nullif(${one}, ${statementId}) END`;
-}
+const filesLeft = (row: string, first: string, latest: string, statementId: string) => sql`
+  ${raw(first)} = coalesce(nullif(${raw(`${row}.${first}`)}, ${statementId}), nullif(${raw(`${row}.${latest}`)}, ${statementId})),
+  ${raw(latest)} = coalesce(nullif(${raw(`${row}.${latest}`)}, ${statementId}), nullif(${raw(`${row}.${first}`)}, ${statementId}))`;
 
 /** Bookings that only the file had are in no file again. @returns the last that it looked at */
 async function withdrawBookings(

@@ -75,7 +75,7 @@ export interface Bill<Line extends BillLine = BillLine> {
 export type DecidedLine =
   { phrase: string; refused: Failure } | ({ phrase: string; refused?: never } & NewRequest);
 
-export interface NewRequest extends Charge {
+interface NewRequest extends Charge {
   id: string;
   reference: string;
   payer: Payer;
@@ -90,7 +90,7 @@ export interface NewRequest extends Charge {
 }
 
 /** The party that bills: a merchant, or the bank of a customer who is to be paid. */
-export type Biller = { merchant: MerchantProfile } | { payee: PayeeProfile };
+type Biller = { merchant: MerchantProfile } | { payee: PayeeProfile };
 
 interface Batch {
   id: string;

@@ -6,7 +6,7 @@ import { raw, sql } from '../pool/statement';
 import { windowPassed } from '../clock/window-passed';
 import { ownedBy, type Party } from '../query/party';
 import { withdraw } from '../webhook/withdraw-delivery';
-import { close, judgeClosed, OUTCOME_COLUMNS, type Outcome } from './close-billing-requests';
+import { close, ENDED_COLUMNS, judgeClosed, type Ended } from './close-billing-requests';
 
 /**
  * Cancels a charge that waits for its customer, for the merchant that billed or its provider.
@@ -27,7 +27,7 @@ export async function cancelBillingRequest(
     WHERE id = ${billingRequestId} AND ${ownedBy(party)}`;
   if (!own) throw new Failure('not_found', 'There is no such billing request.');
   await lockAgreements(trx, own.agreementId === null ? [] : [own.agreementId]);
-  const cancelled = await trx.row<Outcome>`
+  const cancelled = await trx.row<Ended>`
     UPDATE billing_requests b SET
       status = 'declined', closed_by = ${party.role}, decline_reason = 'cancelled',
       closed_at = business_now(b.biller_id),
@@ -37,7 +37,7 @@ export async function cancelBillingRequest(
       -- The bank has approved under an id that it had used: money may have moved.
       AND NOT EXISTS (SELECT FROM reconciliation_exceptions x
                       WHERE x.billing_request_id = b.id AND x.state <> 'resolved')
-    RETURNING ${raw(OUTCOME_COLUMNS)}`;
+    RETURNING ${raw(ENDED_COLUMNS)}`;
   if (!cancelled) return standing(trx, billingRequestId);
   const undelivered = await withdraw(trx, 'charges', [billingRequestId]);
   await close(trx, [cancelled], { cause: party.role, undelivered, signal: 'cancelled' });

@@ -44,8 +44,6 @@ export interface Outcome {
   waiting: boolean;
   closedAt: Date;
   closedBy: ClosedBy;
-  /** A file of the bank has lines that its end may explain. */
-  isInFile: boolean;
   metadata: Metadata;
 }
 
@@ -54,14 +52,22 @@ export const OUTCOME_COLUMNS = `b.id, b.reference, b.batch_id, b.merchant_id, b.
   (SELECT payment_id_key FROM agreements WHERE id = b.agreement_id) AS payment_id_key, b.schedule_id,
   b.amount, b.currency, b.status, b.decline_reason, b.bank_transaction_id, b.answer_action,
   b.counted_day::text AS counted_day, b.counted_month::text AS counted_month, b.sequence, b.workflow_id,
-  b.waiting, b.closed_at, b.closed_by, b.metadata,
-  EXISTS (SELECT FROM extra_bookings e WHERE e.billing_request_id = b.id) OR EXISTS (
+  b.waiting, b.closed_at, b.closed_by, b.metadata`;
+
+/** SQL: an ended charge `b`. */
+export const ENDED_COLUMNS = `${OUTCOME_COLUMNS}, EXISTS (
+    SELECT FROM extra_bookings e WHERE e.billing_request_id = b.id)
+  OR EXISTS (
     SELECT FROM reconciliation_exceptions x WHERE x.bank_id = b.bank_id AND x.bank_transaction_id = b.bank_transaction_id
-      AND x.kind = 'unknown_here' AND x.billing_request_id IS NULL AND NOT x.withdrawn
-      AND x.state <> 'resolved') AS is_in_file`;
+      AND x.kind = 'unknown_here' AND x.billing_request_id IS NULL AND NOT x.withdrawn AND x.state <> 'resolved') AS is_in_file`;
+
+export type Ended = Outcome & {
+  /** A file of the bank has lines that its end may explain. */
+  isInFile: boolean;
+};
 
 /** Judges ended charges by the lines that a bank's file had of them before. */
-export const judgeClosed = (trx: Executor, closed: Outcome[]) =>
+export const judgeClosed = (trx: Executor, closed: Ended[]) =>
   judgeBookings(
     trx,
     closed.filter(({ isInFile }) => isInFile).map(({ id }) => id),
@@ -121,7 +127,7 @@ function endOf(keyring: Keyring, charge: Outcome, end: End, deliveryId = ''): Tr
     cause: end.cause,
     row: { ...charge, at: charge.closedAt },
     details: { ...end.details, declineReason: declineReason && reasonForAudit(declineReason) },
-    wakes: end.signal && scheduleId === null ? { ...charge, signal: end.signal } : undefined,
+    wakes: end.signal && scheduleId === null ? { ...charge, signal: end.signal } : null,
   };
   if (status === 'declined') {
     const announces = { ...response, 'billing.closed': toPayersBank(charge, end) };

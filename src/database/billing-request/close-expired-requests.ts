@@ -4,7 +4,7 @@ import type { Executor } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { openExceptions } from '../reconciliation-exception/open-exceptions';
 import { withdraw } from '../webhook/withdraw-delivery';
-import { close, judgeClosed, OUTCOME_COLUMNS, type Outcome } from './close-billing-requests';
+import { close, ENDED_COLUMNS, judgeClosed, type Ended } from './close-billing-requests';
 
 /**
  * Declines the requests whose window has passed. The second of two callers finds nothing to do.
@@ -29,7 +29,7 @@ export async function closeExpiredRequests(
   const undelivered = await withdraw(trx, 'charges', dueIds);
   const undeliveredIds = [...undelivered];
   // A bank with an exception has answered before, so its request was delivered.
-  const closed = await trx.rows<Outcome>`
+  const closed = await trx.rows<Ended>`
     UPDATE billing_requests b SET
       status = 'declined', closed_by = 'network', closed_at = business_now(b.biller_id),
       sequence = b.sequence + 1,
@@ -37,7 +37,7 @@ export async function closeExpiredRequests(
           AND NOT EXISTS (SELECT FROM reconciliation_exceptions x WHERE x.billing_request_id = b.id)
                             THEN 'not_delivered' ELSE 'expired' END
     WHERE b.id = ANY(${dueIds}) AND b.status = 'pending'
-    RETURNING ${raw(OUTCOME_COLUMNS)}`;
+    RETURNING ${raw(ENDED_COLUMNS)}`;
   await close(trx, closed, { cause: 'network', undelivered });
   // The bank may have moved the money; only an exception makes an operator look.
   const silent = closed.filter((request) => request.declineReason === 'expired');

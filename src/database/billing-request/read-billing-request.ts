@@ -68,7 +68,7 @@ export async function markChargesWaiting(db: Executor, ids: string[]): Promise<v
     UPDATE billing_requests SET waiting = true WHERE id = ANY(${ids}) AND status = 'pending' AND NOT waiting`;
 }
 
-export interface BillingRequestRecord {
+interface BillingRequestRecord {
   billingRequestId: string;
   batchId: string;
   transactionId: string;

@@ -3,7 +3,15 @@ import { Failure } from '../../domain/failures';
 import type { BillingRequestStatus } from '../../domain/lifecycle';
 import { judgeBookings } from '../bank-file/judge-bookings';
 import { lockAgreementsWhere, openAgreements, type Agreement } from '../agreement/agreement';
-import { close, judgeClosed, OUTCOME_COLUMNS, type ClosedBy, type Outcome } from './close-billing-requests';
+import {
+  close,
+  ENDED_COLUMNS,
+  judgeClosed,
+  OUTCOME_COLUMNS,
+  type ClosedBy,
+  type Ended,
+  type Outcome,
+} from './close-billing-requests';
 import type { Executor, Transaction } from '../pool/connection';
 import { windowPassed } from '../clock/window-passed';
 import { raw, sql } from '../pool/statement';
@@ -25,7 +33,7 @@ import { closeExpiredRequests } from './close-expired-requests';
  */
 
 /** The bank's response: the true status, and whether its answer caused it. */
-export type AnswerResult = {
+type AnswerResult = {
   billingRequestId: string;
   /** The answer named a transaction that belongs to something else. */
   duplicate: boolean;
@@ -128,13 +136,13 @@ async function lockAgreementForAnswer(
 const STATUS_AFTER = { approved: 'successful', declined: 'declined' } as const;
 
 /** If two answers with one transaction id race, the first to claim the id is taken. */
-async function decide(trx: Executor, billingRequestId: string, answer: Answer): Promise<Outcome | undefined> {
+async function decide(trx: Executor, billingRequestId: string, answer: Answer): Promise<Ended | undefined> {
   const { metadata } = answer;
   const approved = answer.outcome === 'approved';
   const bankTransactionId = approved ? answer.bankTransactionId : null;
   const declineReason = approved ? null : answer.declineReason;
   const bankMetadata = metadata ? JSON.stringify(metadata) : null;
-  return trx.row<Outcome>`
+  return trx.row<Ended>`
     WITH asked AS (
       SELECT id, bank_id FROM billing_requests
       WHERE id = ${billingRequestId} AND status = 'pending' AND NOT ${windowPassed(sql`business_now(biller_id)`)}
@@ -153,7 +161,7 @@ async function decide(trx: Executor, billingRequestId: string, answer: Answer): 
     -- subquery would claim again.
     FROM asked LEFT JOIN claimed ON claimed.resource_id = asked.id
     WHERE b.id = asked.id AND (${bankTransactionId}::text IS NULL OR claimed.resource_id IS NOT NULL)
-    RETURNING ${raw(OUTCOME_COLUMNS)}`;
+    RETURNING ${raw(ENDED_COLUMNS)}`;
 }
 
 /**

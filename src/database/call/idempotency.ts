@@ -19,12 +19,12 @@ export interface KeyedRequest {
   bodyIndexes: Indexes;
 }
 
-export interface StoredAnswer {
+interface StoredAnswer {
   status: number;
   body: unknown;
 }
 
-export type Claim =
+type Claim =
   | { outcome: 'new' }
   | { outcome: 'running' }
   | { outcome: 'other_body' }

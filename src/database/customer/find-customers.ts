@@ -44,7 +44,7 @@ export function emailIndexes(ring: Keyring, email: string): Indexes {
 }
 
 /** A bank's changes of a customer; a field that is left out stays as it is. */
-export interface CustomerUpdate {
+interface CustomerUpdate {
   firstname?: string | undefined;
   middlename?: string | undefined;
   lastname?: string | undefined;

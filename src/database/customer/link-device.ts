@@ -100,7 +100,7 @@ export async function customerOfDevice(
     WHERE l.device_id = ${deviceId} AND l.unlinked_at IS NULL`;
 }
 
-export interface LinkedDevice {
+interface LinkedDevice {
   /** The bank's token. */
   deviceId: string;
   customerId: string;

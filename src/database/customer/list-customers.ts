@@ -6,7 +6,7 @@ import type { Keyring } from '../keyring/keyring';
 import { allOf, listPage, type Listed, type Page } from '../query/list-page';
 import { decrypt } from '../keyring/encrypt';
 
-export interface CustomerRecord {
+interface CustomerRecord {
   customerId: string;
   lookupID: string;
   clientRef: string;

@@ -31,7 +31,7 @@ export const PAGE_ENTRIES = 250;
 
 export type Batch = Omit<WebhookItem<'migration.completed'>, 'sequence'>;
 
-export interface SmallBatch extends Batch {
+interface SmallBatch extends Batch {
   customers: OnboardedCustomer[];
   failures: BatchFailure[];
 }

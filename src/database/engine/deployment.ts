@@ -5,6 +5,7 @@ import type { Mode } from '../../domain/mode';
 import { APP_ROLE } from '../pool/connection';
 import type { Statements } from '../pool/statement';
 import { raw } from '../pool/statement';
+import { migrations } from './read-migrations';
 
 /**
  * A database, or a login, that this process must not work on. The message says why, and what to do.
@@ -23,10 +24,27 @@ export interface Deployment {
 }
 
 /**
+ * Compares the schema with the migrations of this version of the code.
+ *
+ * @throws DeploymentError where each has migrations that the other lacks
+ * @throws if the schema was never migrated
+ */
+export async function schemaDifference(db: Statements): Promise<{ missing: string[]; unknown: string[] }> {
+  const wanted = migrations();
+  const found = await db.rows<{ name: string }>`SELECT name FROM knex_migrations ORDER BY name`;
+  const done = new Set(found.map(({ name }) => name));
+  const missing = [...wanted.keys()].filter((name) => !done.has(name));
+  const unknown = [...done].filter((name) => !wanted.has(name));
+  if (missing.length > 0 && unknown.length > 0) throw new DeploymentError(deploymentWords.otherSchema);
+  return { missing, unknown };
+}
+
+/**
  * Checks every new connection before any other statement: after a failover, or with another address
  * behind a name, it may reach another database.
  *
- * @throws DeploymentError where the database was migrated for another mode or zone
+ * @throws DeploymentError where the database was migrated by another build, or for another mode or
+ *   zone
  * @throws DeploymentError in production, where a clock was moved, or the login may do too much or
  *   works as another role
  * @throws whatever Postgres fails with, also where it has no schema yet
@@ -35,6 +53,7 @@ export async function requireDeployment(
   connection: Statements,
   { mode, timeZone }: Deployment,
 ): Promise<void> {
+  await schemaDifference(connection);
   const found = await connection.row<{
     mode: Mode;
     timeZone: string;
@@ -115,6 +134,7 @@ export async function requireMigratable(
     await requireSameCalendar(connection, timeZone);
     return;
   }
+  await schemaDifference(connection);
   const found = await connection.row<Deployment>`SELECT mode, time_zone FROM deployment`;
   requireMode(found?.mode, mode);
   requireTimeZone(found?.timeZone, timeZone);

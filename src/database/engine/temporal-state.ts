@@ -7,7 +7,7 @@ import type { Statements } from '../pool/statement';
  * A namespace gets its id when it is created. Another id than before means other data: the
  * workflows that waited in the old one are gone, and all open rows are started again.
  */
-export interface TemporalState {
+interface TemporalState {
   /**
    * This database's own id, by which a namespace knows it. A copy of the database has the same id.
    */

@@ -1,6 +1,13 @@
-import { workerWords } from '../../domain/words/service-words';
 import type { Statements } from '../pool/statement';
 import { raw } from '../pool/statement';
+
+/** Faults that keep all workers from their work, by the ages of heartbeats in seconds. */
+const workerWords = {
+  noneYet: 'no worker has sent a heartbeat yet',
+  silent: (ageS: number) => `no worker has sent a heartbeat for ${Math.floor(ageS)} s`,
+  temporalNeverReached: 'no worker has reached Temporal yet',
+  temporalNotReached: (ageS: number) => `no worker has reached Temporal for ${Math.floor(ageS)} s`,
+};
 
 /**
  * Which workers live, by rows that the workers write.
@@ -9,7 +16,7 @@ import { raw } from '../pool/statement';
  * worker's own process writes its row every few seconds, and the database's clock alone judges its
  * age.
  */
-export interface Heartbeat {
+interface Heartbeat {
   workerId: string;
   version: string;
   /** Whether Temporal has just answered this worker. */
@@ -56,7 +63,7 @@ export async function deleteAllHeartbeats(db: Statements): Promise<void> {
   await db.rows`DELETE FROM worker_heartbeats`;
 }
 
-export interface WorkerState extends Omit<Heartbeat, 'reachesTemporal'> {
+interface WorkerState extends Omit<Heartbeat, 'reachesTemporal'> {
   startedAt: Date;
   beatAt: Date;
   /** Seconds since its last heartbeat. */

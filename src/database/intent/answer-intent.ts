@@ -10,7 +10,7 @@ import { closeExpiredIntent } from './close-expired-intent';
 import { endIntents, ENDED_COLUMNS, type CustomerDecision, type EndedIntent } from './end-intents';
 
 /** The customer's answer, as the bank relays it. Limits are in major units. */
-export interface IntentAnswer {
+interface IntentAnswer {
   customerId: string;
   merchantId: string;
   lookupId: string;
@@ -19,7 +19,7 @@ export interface IntentAnswer {
   blockMerchant: boolean;
 }
 
-export interface IntentAnswerResult {
+interface IntentAnswerResult {
   intentId: string;
   status: 'approved' | 'declined' | 'superseded';
   customerDecision: CustomerDecision | null;
@@ -61,7 +61,9 @@ export async function answerIntent(
   }
   const ended = open ? await closeByAnswer(trx, intent.id, answer, limits) : undefined;
   if (!ended) {
-    await closeExpiredIntent(trx, intent.id);
+    // A clock that steps back between two statements leaves the intent open: it is judged anew.
+    if (intent.status === 'pending' && !(await closeExpiredIntent(trx, intent.id)))
+      return answerIntent(trx, bankId, given);
     return standing(intent, answer, limits);
   }
   await applyAnswer(trx, agreement, intent, { ...answer, ...limits });

@@ -18,7 +18,7 @@ import { writeTransitions } from '../transition/write-transition';
 
 /** Creates billing intents: a merchant asks customers for permission to bill. */
 
-export interface IntentRequest {
+interface IntentRequest {
   /** As the merchant sent it, and in its normal form. */
   lookupIds: { phrase: string; lookupId: string }[];
   currency: string;
@@ -27,7 +27,7 @@ export interface IntentRequest {
   dueDate: Date | undefined;
 }
 
-export type IntentItem = { phrase: string } & (
+type IntentItem = { phrase: string } & (
   { accepted: { intentId: string; reference: string } } | { refused: Failure }
 );
 

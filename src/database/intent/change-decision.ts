@@ -9,7 +9,7 @@ import { endIntents, ENDED_COLUMNS, type EndedIntent } from './end-intents';
 
 /** A customer changes an earlier decision at the bank, without being asked. */
 
-export interface DecisionChange {
+interface DecisionChange {
   customerDecision: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
   /** In major units of the agreement's currency. Replaces both limits; without it they stay. */
   spendingLimits?: SpendingLimits | undefined;

@@ -97,7 +97,7 @@ function endOf(
     cause,
     row: { id: intentId, sequence: intent.sequence, at: intent.closedAt },
     details: { reason, customerDecision },
-    wakes: signal && { ...intent, signal },
+    wakes: signal ? { ...intent, signal } : null,
   };
   const answer = {
     ...item,

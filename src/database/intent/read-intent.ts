@@ -46,7 +46,7 @@ export async function markIntentWaiting(db: Executor, intentId: string): Promise
   return stateOf(sleeps ? { ...sleeps, inMs: now.inMs } : now);
 }
 
-export interface IntentRecord {
+interface IntentRecord {
   intentId: string;
   batchId: string;
   reference: string;

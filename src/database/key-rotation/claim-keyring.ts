@@ -1,9 +1,29 @@
-import { ringWords } from '../../domain/words/service-words';
 import type { Transaction } from '../pool/connection';
 import { customPlan, raw, type Statements } from '../pool/statement';
 import { SECRET_KEYS } from '../entity/client-credential';
 import { KeyringError, type Keyring } from '../keyring/keyring';
 import { currentKey, openPublicJwk } from '../keys/signing-key';
+
+const WHOLE_RING = 'Every process needs the same ring (docs/operations.md, "Keys").';
+
+/** Faults of a keyring, in words that follow `ASSENT_KEYS`. */
+const ringWords = {
+  keyMissing: (kid: string, encrypts: boolean) =>
+    `lacks the key "${kid}", which ${encrypts ? 'encrypts values or hashes client secrets' : 'made paymentIDs or deviceIds'} in this database. ` +
+    'Give this process the ring that the others have. ' +
+    `Where none has the key any more, add it behind the first one${encrypts ? '' : ', with ":ids" after it'}. ${WHOLE_RING}`,
+  keyForIdsAlone: (kid: string) =>
+    `has the key "${kid}" for ids alone, but it encrypts values or hashes client secrets in this database. Take ":ids" ` +
+    `away until "assent keys reseal" has brought them under the first key. ${WHOLE_RING}`,
+  keyDiffers: (kid: string) =>
+    `has another key under the id "${kid}" than the one that this database's values hang on, and decrypts none of them. ` +
+    `Put the right one back. ${WHOLE_RING}`,
+  keyRetired: (kid: string) =>
+    `has the key "${kid}" in front, which "keys reseal" has retired. ${WHOLE_RING}`,
+  signingKeyShut: (kid: string) =>
+    `cannot decrypt the key "${kid}" that signs access tokens, so no caller would get one. Put the right ring back; ` +
+    `where the stored key is damaged, end it by "assent keys revoke ${kid}".`,
+};
 
 /**
  * The keys that this database needs, to check that a process's keyring has them.

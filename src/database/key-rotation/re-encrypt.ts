@@ -3,7 +3,6 @@ import type { Database, Executor } from '../pool/connection';
 import { customPlan, joined, raw, sql } from '../pool/statement';
 import { entriesPlace } from '../customer/migrate-customers';
 import { answerPlace } from '../call/idempotency';
-import { inSnakeCase } from '../pool/letter-case';
 import { KeyringError, type Keyring } from '../keyring/keyring';
 import { keyIdIn, keyPrefix, decrypt, encrypt, type EncryptedPlace } from '../keyring/encrypt';
 import { retireOtherKeys } from './claim-keyring';
@@ -11,6 +10,7 @@ import { SECRET_KEYS } from '../entity/client-credential';
 import { privateKeyPlace } from '../keys/signing-key';
 import { bodyPlace, responseHeadPlace } from '../webhook/announce-webhooks';
 import { secretPlace } from '../webhook/change-endpoint';
+import { inSnakeCase } from '../pool/json';
 
 /**
  * Brings all encrypted values and blind indexes under the current key, while the service runs.
@@ -246,7 +246,7 @@ async function reencryptRow(db: Executor, encrypted: EncryptedTable, one: Row): 
 const valuesOf = (row: Row, names: readonly string[]) => names.map((name) => sql`${row[name]}`);
 const equal = (row: Row, names: readonly string[]) => names.map((name) => sql`${raw(name)} = ${row[name]}`);
 
-export interface KeyUse {
+interface KeyUse {
   kid: string;
   /** `full`, kept for pinned `ids` alone, or not in the keyring: `missing`. */
   ring: 'current' | 'full' | 'ids' | 'missing';
@@ -258,7 +258,7 @@ export interface KeyUse {
 }
 
 /** Called before each count, which reads a table. */
-export type CountProgress = (step: { place: string; number: number; of: number }) => void;
+type CountProgress = (step: { place: string; number: number; of: number }) => void;
 
 /** Reads every table once for each of its encrypted columns. */
 export async function keyUse(db: Executor, report: CountProgress = () => undefined): Promise<KeyUse[]> {

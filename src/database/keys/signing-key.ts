@@ -21,7 +21,7 @@ export type PublicJwk = {
  * The ES256 keys that sign access tokens. One key signs at a time; retired keys verify until their
  * last token ends.
  */
-export interface SigningKey {
+interface SigningKey {
   kid: string;
   publicJwk: PublicJwk;
   /** Only the key that signs now has it. */
@@ -69,7 +69,7 @@ export async function usableSigningKeys(
 }
 
 /** Tables of ES256 keys. One key of each signs: access tokens, or the heads of the chains. */
-export type KeyTable = 'signing_keys' | 'chain_keys';
+type KeyTable = 'signing_keys' | 'chain_keys';
 
 /** @returns the id of the new key */
 export async function rotateKey(db: Database, by: Actor, table: KeyTable): Promise<string> {

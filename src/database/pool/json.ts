@@ -1,4 +1,10 @@
-import { inSnakeCase } from './letter-case';
+/** JSON for statements, whose columns have names of their own (`merchant_id` for `merchantId`). */
+
+const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** A record with the names of columns. */
+export const inSnakeCase = <Value>(one: Readonly<Record<string, Value>>): Record<string, Value> =>
+  Object.fromEntries(Object.entries(one).map(([name, value]) => [snakeCase(name), value]));
 
 /** JSON for a statement; amounts are text, which is exact. */
 export function jsonOf(value: unknown): string {

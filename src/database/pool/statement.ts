@@ -1,5 +1,3 @@
-import { inCamelCase } from './letter-case';
-
 /** Part of a statement, whose values are bound with the statement's own. */
 export class Fragment {
   /** @param texts one more than values, which stand between them */
@@ -73,4 +71,26 @@ export const STATEMENTS: Omit<Statements, 'query'> = {
 /** The same executor, for statements whose values decide the plan: Postgres plans for these. */
 export function customPlan<Same extends Statements>(db: Same): Same {
   return { ...db, query: (text, values) => db.query(text, values, 'custom plan') };
+}
+
+/** As many names as the columns of all statements. */
+const CAMEL_CASE = new Map<string, string>();
+
+function camelCase(name: string): string {
+  const known = CAMEL_CASE.get(name);
+  if (known !== undefined) return known;
+  const renamed = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  CAMEL_CASE.set(name, renamed);
+  return renamed;
+}
+
+function inCamelCase<Row>(found: readonly object[]): Row[] {
+  const renamed = Object.keys(found[0] ?? {}).map((name) => [name, camelCase(name)] as const);
+  if (renamed.every(([name, same]) => name === same)) return found as Row[];
+  // Every row of every statement comes by here: a pair for each of its columns would cost more.
+  return found.map((one) => {
+    const row: Record<string, unknown> = {};
+    for (const [name, now] of renamed) row[now] = one[name as keyof typeof one];
+    return row as Row;
+  });
 }

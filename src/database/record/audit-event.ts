@@ -23,7 +23,7 @@ export interface Actor {
   reason: string | null;
 }
 
-export interface PrivilegedAction {
+interface PrivilegedAction {
   action: `${string}.${string}`;
   /** The entity that the action changes; null for the keys of the whole service. */
   entityId: string | null;

@@ -1,7 +1,7 @@
 import type { Executor } from '../pool/connection';
 
 /** An upload of a bank that is taken in page by page. */
-export interface OldestUpload {
+interface OldestUpload {
   kind: 'customer-migrations' | 'bank-statements';
   /** Seconds since the upload was accepted; 0 where none is in hand. */
   oldestAgeS: number;

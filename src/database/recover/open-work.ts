@@ -203,7 +203,7 @@ const COUNTED_KINDS = DUE_KINDS.filter((kind) => kind !== 'first-webhooks');
 /** Overdue rows that are counted at most: more of them would say nothing more, and take longer. */
 const COUNTED_MAX = 10_000;
 
-export interface Overdue {
+interface Overdue {
   kind: WorkKind;
   /** Up to `COUNTED_MAX`. */
   count: number;

@@ -1,7 +1,7 @@
 import type { Executor } from '../pool/connection';
 
 /**
- * Begins an attempt at a billing (`domain/recurring/charged-once.ts`). The key of its row refuses a
+ * Begins an attempt at a billing (`attemptNow` of the domain). The key of its row refuses a
  * second first attempt; a later attempt finds the billing waiting for it.
  *
  * @throws Error if the attempt has begun before, or is not the next

@@ -22,7 +22,7 @@ import { AGREEMENT_OF_SCHEDULE } from '../schedule/lock-schedules';
  */
 
 /** Which schedules are meant: a party's own, or one merchant's; all, where neither is given. */
-export interface ForecastOf {
+interface ForecastOf {
   party?: Party | undefined;
   merchantId?: string | undefined;
 }
@@ -32,7 +32,7 @@ const partiesOf = ({ party, merchantId }: ForecastOf) => [
   merchantId !== undefined && sql`merchant_id = ${merchantId}`,
 ];
 
-export interface ForecastLine {
+interface ForecastLine {
   /** `2026-11-21`. */
   date: string;
   currency: string;

@@ -1,6 +1,6 @@
 import type { BillingRules } from '../../domain/billing-rules';
 import { hasEnded, statusOf } from '../../domain/recurring/recurring';
-import { nextStep, type Facts } from '../../domain/recurring/recurring-step';
+import { nextStep, type Facts, isHeld } from '../../domain/recurring/recurring-step';
 import { factsOf, nextBilling, type RecurringRules } from '../../domain/recurring/schedule-facts';
 import type { Agreement } from '../agreement/agreement';
 import type { Database, Transaction } from '../pool/connection';
@@ -10,7 +10,37 @@ import { lockAlignedSchedule } from '../schedule/align-schedules';
 import type { ScheduleRow } from '../schedule/lock-schedules';
 import { writeSchedule, type ScheduleStep } from '../schedule/write-schedules';
 import { readBillingsSeen, type BillingInHand, type BillingsSeen } from './read-billings';
-import { DELAY_MAX_MS, placeOf } from './spread-crowd';
+
+/**
+ * Longest delay of a workflow after a due moment; beyond it `DUE_RATE` is exceeded. Billings due
+ * before 18:00 are so charged on their day.
+ */
+const DELAY_MAX_MS = 6 * 3_600_000;
+
+/**
+ * The delay with which a schedule's workflow wakes after its due moment: behind all others of that
+ * moment. The schedule keeps its place until then. A held schedule has no place, so that others do
+ * not wait behind it.
+ */
+async function placeOf(
+  trx: Transaction,
+  before: ScheduleRow,
+  { status, nextDueAt }: ScheduleRow,
+  { dueRate }: RecurringRules,
+): Promise<number | null> {
+  if (isHeld(status)) return null;
+  if (before.delayMs !== null && before.nextDueAt?.getTime() === nextDueAt?.getTime()) return before.delayMs;
+  if (!nextDueAt) return 0;
+  const [, { last }] = await Promise.all([
+    // One transaction at a time: two that cannot see each other's place would choose the same.
+    trx.row`
+      SELECT pg_advisory_xact_lock(hashtextextended('due_moment ' || ${nextDueAt.getTime()}, 0))`,
+    trx.oneRow<{ last: number | null }>`
+      SELECT max(delay_ms) AS last FROM schedules WHERE next_due_at = ${nextDueAt}`,
+  ]);
+  const behind = last === null ? 0 : last + Math.ceil(1000 / dueRate);
+  return behind < DELAY_MAX_MS ? behind : Math.floor(Math.random() * DELAY_MAX_MS);
+}
 
 /** A schedule's change, as its audit event records it. */
 export type ScheduleEvent = { type: string; cause: Cause; details?: Record<string, unknown> };

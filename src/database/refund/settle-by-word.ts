@@ -1,5 +1,4 @@
 import { Failure } from '../../domain/failures';
-import { formatAmount } from '../../domain/money';
 import type { RefundStatus } from '../../domain/lifecycle';
 import type { Cause } from '../../domain/words/timeline';
 import { claimBankTransaction } from '../ledger/claim-bank-transaction';
@@ -27,7 +26,7 @@ export interface RefundInDoubt {
  *
  * @param named the transaction; null for the only one that a file or an answer has
  * @throws Failure resolution_not_allowed (it is not known which); duplicate_transaction_id;
- *   exceeds_remaining
+ *   exceeds_remaining (`data.left` in minor units of `data.currency`)
  */
 export async function takePayment(
   trx: Executor,
@@ -58,9 +57,9 @@ export async function takePayment(
     SELECT amount, currency FROM refunds WHERE id = ${refundId}`;
   const { part, untaken, held } = await takePart(trx, billingRequestId, amount, amount);
   if (part !== null) return bankTransactionId;
-  const left = formatAmount(untaken > held ? untaken - held : 0n, currency);
-  const message = `Only ${left} ${currency} is left of the charge: reverse the transfer, or have it written off.`;
-  throw new Failure('exceeds_remaining', message, { data: { left } });
+  const left = untaken > held ? untaken - held : 0n;
+  const message = 'Less than that is left of its charge: reverse the transfer, or have it written off.';
+  throw new Failure('exceeds_remaining', message, { data: { left, currency } });
 }
 
 /**

@@ -62,7 +62,15 @@ export async function writeSchedules(trx: Executor, changes: ScheduleChange[]): 
   if (changes.length === 0) return [];
   const all = changes.map(toWritten);
   await Promise.all([
-    updateRows(trx, all),
+    updateRows(
+      trx,
+      all.filter(({ after }) => after.metadata),
+      TERMS,
+    ),
+    updateRows(
+      trx,
+      all.filter(({ after }) => !after.metadata),
+    ),
     holdOrFree(trx, all.filter(hasMoved)),
     writeTransitions(
       trx,
@@ -119,7 +127,7 @@ function stepOf(after: ScheduleRow, step: ScheduleStep): ScheduleTransition {
         event: step.event,
         announces: { 'recurring.upcoming': toBothSides(after, step.upcoming) },
       }
-    : { ...shared, event: step.event, announces: {} };
+    : { ...shared, event: step.event, announces: {}, wakes: null };
 }
 
 /** The change of the status or the terms. */
@@ -146,14 +154,14 @@ function changeOf({ before, after, cause, event, details }: ScheduleChange): Sch
     row: rowOf(after, after.now),
     details: { status, previousStatus, ...details },
     announces: { 'recurring.updated': toBothSides(after, item) },
-    wakes: signal && { workflowId: workflowIds.recurring(id), merchantId, waiting, signal },
+    wakes: signal ? { workflowId: workflowIds.recurring(id), merchantId, waiting, signal } : null,
   };
 }
 
 /** A resumed schedule's workflow is started instead. */
-function signalOf(change: BeforeAndAfter): Signal | undefined {
+function signalOf(change: BeforeAndAfter): Signal | null {
   const { status } = change.after;
-  if (isResumed(change)) return undefined;
+  if (isResumed(change)) return null;
   if (!hasMoved(change) || status === 'completed') return 'termsChanged';
   return status === 'paused' || status === 'suspended' || status === 'cancelled' ? status : 'resumed';
 }
@@ -161,8 +169,12 @@ function signalOf(change: BeforeAndAfter): Signal | undefined {
 const TERMS = `amount = c.amount, end_at = c.end_at, max_billings = c.max_billings,
   description = c.description, metadata = c.metadata,`;
 
-/** The rows are locked: a column that stays is written with its own value. */
-async function updateRows(trx: Executor, all: Written[]): Promise<void> {
+/**
+ * The rows are locked: a column that stays is written with its own value. A trigger asks for an
+ * event of each row whose terms are written.
+ */
+async function updateRows(trx: Executor, all: Written[], terms = ''): Promise<void> {
+  if (all.length === 0) return;
   const rows = all.map(({ after }) => ({ actsAt: after.now, ...after, updatedAt: after.now }));
   const records = recordsOf(rows);
   // Postgres plans any set for a hundred rows, and would read all schedules to change one.
@@ -170,7 +182,6 @@ async function updateRows(trx: Executor, all: Written[]): Promise<void> {
     rows.length === 1
       ? sql`jsonb_populate_record(NULL::schedules, ${records}::jsonb -> 0)`
       : sql`jsonb_populate_recordset(NULL::schedules, ${records}::jsonb)`;
-  const terms = all.some(({ after }) => after.metadata) ? TERMS : '';
   await trx.rows`
     UPDATE schedules s SET ${raw(terms)} status = c.status, paused = c.paused, next_n = c.next_n,
       next_due_at = c.next_due_at, noticed_n = c.noticed_n, ran = c.ran,

@@ -9,32 +9,33 @@ import type { Addressee } from '../outbox';
 import type { Announcement } from '../webhook/announce-webhooks';
 
 /**
- * The parts of each transition, by the type of its event. A transition that lacks a webhook or an
- * entry named here does not compile.
+ * The parts of each transition, by the type of its event. A transition that lacks a webhook, an
+ * entry or a signal named here does not compile.
  */
 interface Others {
   'billing_request.accepted': Money & Announces<'billing.request'>;
   'billing_request.successful': Money &
     Posts<'charge'> &
+    Wakes &
     (Announces<'billing.response'> | Announces<'billing.credit'>);
   // The payer's bank is told of an end that it did not cause.
-  'billing_request.declined': Money & Announces<'billing.response', 'billing.closed'>;
+  'billing_request.declined': Money & Wakes & Announces<'billing.response', 'billing.closed'>;
   'billing_request.reversed': Quiet & Announces<'billing.reversed'>;
   'billing_request.credit_overdue': Quiet;
   'billing_request.answer_refused': Quiet;
   'refund.requested': Money & Announces<'refund.request'>;
   'refund.overdue': Quiet & Announces<'refund.request' | 'refund.response'>;
   'refund.reminded': Quiet & Announces<'refund.request'>;
-  'refund.completed': Money & Posts<'refund'> & Announces<'refund.response'>;
-  'refund.rejected': Money & Announces<'refund.response'>;
+  'refund.completed': Money & Posts<'refund'> & Wakes & Announces<'refund.response'>;
+  'refund.rejected': Money & Wakes & Announces<'refund.response'>;
   'refund.returned': Money & Posts<'refund_return'> & Announces<'refund.returned'>;
   'refund.answer_refused': Quiet;
   // Its charge's transition `billing_request.reversed` tells of it.
   'reversal.completed': Money & Posts<'reversal'>;
   'intent.created': Quiet & Announces<'billing.intent'>;
-  'intent.approved': Quiet & Announces<'billing.intent.response'>;
-  'intent.declined': Quiet & Announces<'billing.intent.response', 'billing.intent.closed'>;
-  'intent.superseded': Quiet & Announces<'billing.intent.response', 'billing.intent.closed'>;
+  'intent.approved': Quiet & Wakes & Announces<'billing.intent.response'>;
+  'intent.declined': Quiet & Wakes & Announces<'billing.intent.response', 'billing.intent.closed'>;
+  'intent.superseded': Quiet & Wakes & Announces<'billing.intent.response', 'billing.intent.closed'>;
   // A decision that answers an intent is told by the intent's end.
   'agreement.decided': Quiet & Announces<never, 'decision.updated'>;
   'exception.opened': Quiet & Announces<'exception.opened'>;
@@ -44,12 +45,12 @@ interface Others {
   'exception.answer_refused': Quiet;
   'schedule.created': Quiet;
   // A change that also ends the schedule is told by the end.
-  'schedule.changed': Quiet & Announces<never, 'recurring.updated'>;
+  'schedule.changed': Quiet & Wakes & Announces<never, 'recurring.updated'>;
   'schedule.notice_given': Quiet & Announces<'recurring.upcoming'>;
 }
 
 type Schedules = {
-  [Event in `schedule.${ScheduleStatus | 'resumed'}`]: Quiet & Announces<'recurring.updated'>;
+  [Event in `schedule.${ScheduleStatus | 'resumed'}`]: Quiet & Wakes & Announces<'recurring.updated'>;
 } & { [Event in `schedule.billing_${(typeof BILLING_STATUSES)[number] | 'charged'}`]: Quiet };
 
 type Parts = Others & Schedules;
@@ -101,15 +102,16 @@ interface Announces<Must extends WebhookType, May extends WebhookType = never> {
   announces: { [Type in Must]: OneOrMore<Type> } & { [Type in May]?: OneOrMore<Type> | undefined };
 }
 
-/** A workflow to signal, if it waits. */
-type Wake = Addressee & { waiting: boolean; signal: Signal };
+interface Wakes {
+  /** The workflow to signal, if it waits; null where it hears of the transition otherwise. */
+  wakes: (Addressee & { waiting: boolean; signal: Signal }) | null;
+}
 
 interface Shared {
   /** The party that caused it; `network` for a window that closed or a charge that fell due. */
   cause: Cause;
   /** Ids, states and amounts in minor units beside the row's; never anything personal. */
   details?: Record<string, unknown>;
-  wakes?: Wake | undefined;
 }
 
 export type TransitionOf<Type extends EventType> = {

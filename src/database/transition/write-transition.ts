@@ -16,8 +16,8 @@ export async function writeTransitions(
   trx: Executor,
   changed: Transition | readonly Transition[],
 ): Promise<void> {
-  const transitions: readonly Transition[] = [changed].flat();
-  const wakes = transitions.flatMap(({ wakes: wake }) => wake ?? []);
+  const transitions = [changed].flat().map((one) => ({ ...one, eventId: newId('event') }));
+  const wakes = transitions.flatMap((one) => ('wakes' in one && one.wakes) || []);
   // Sent together. The receivers of webhooks are read first: their bodies are made meanwhile.
   await Promise.all([
     announce(trx, announcementsOf(transitions)),
@@ -29,11 +29,13 @@ export async function writeTransitions(
   ]);
 }
 
+type Written = Transition & { eventId: string };
+
 /** Writes events that are kept for good, with the ids of the transaction and of its API call. */
-async function recordEvents(trx: Executor, transitions: readonly Transition[]): Promise<void> {
+async function recordEvents(trx: Executor, transitions: readonly Written[]): Promise<void> {
   if (transitions.length === 0) return;
-  const events = transitions.map(({ event, cause, row, details }) => ({
-    id: newId('event'),
+  const events = transitions.map(({ eventId: id, event, cause, row, details }) => ({
+    id,
     resourceId: row.id,
     sequence: row.sequence,
     type: event,
@@ -72,20 +74,22 @@ function entriesOf(transition: Transition) {
 }
 
 /** A receiver gets all items of a batch that one workflow carries in one webhook. */
-function announcementsOf(transitions: readonly Transition[]): Announcement[] {
-  const listed = transitions.flatMap((one) =>
-    Object.entries<AnyAnnouncements>('announces' in one ? one.announces : {}),
+function announcementsOf(transitions: readonly Written[]): Announcement[] {
+  const announces = transitions.flatMap((one) =>
+    Object.entries<AnyAnnouncements>('announces' in one ? one.announces : {}).flatMap(
+      ([webhookType, items]) =>
+        [items ?? []].flat().map((tell) => ({ ...tell, webhookType, eventId: one.eventId })),
+    ),
   );
-  const announces = listed.flatMap(([webhookType, items]) =>
-    [items ?? []].flat().map((tell) => ({ ...tell, webhookType, batchId: tell.batchId ?? newId('batch') })),
-  );
+  let alone = 0;
   const webhooks = groupBy(announces, ({ webhookType, entityId, batchId, workflowId, deliveryId }) =>
-    [webhookType, entityId, batchId, workflowId, deliveryId].join(' '),
+    [webhookType, entityId, batchId ?? ++alone, workflowId, deliveryId].join(' '),
   );
   // The type of a transition pairs each webhook with its items.
   return [...webhooks.values()].map((those) => {
-    const { item: _, ...to } = those[0] as (typeof those)[number];
-    return { ...to, items: those.map(({ item }) => item) } as Announcement;
+    const { item: _, eventId: __, ...to } = those[0] as (typeof those)[number];
+    const tells = those.map(({ eventId }) => eventId);
+    return { ...to, tells, items: those.map(({ item }) => item) } as Announcement;
   });
 }
 

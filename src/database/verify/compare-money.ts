@@ -5,8 +5,8 @@ import { FEED_HORIZON } from '../webhook/read-event-feed';
 import { listed, walk, type Pages } from './read-in-pages';
 
 /**
- * Compares each row of money with its last event, its ledger entries, and the webhooks that tell of
- * its events. A page is one statement, so a row that settles meanwhile is no difference. Pages go
+ * Compares each row of money with its last event, its ledger entries, the bookings that are
+ * expected of banks, and the webhooks that tell of its events. A page is one statement, so a row that settles meanwhile is no difference. Pages go
  * by ids, not rows, so that the traces of a deleted row are found.
  */
 
@@ -137,17 +137,58 @@ const IS_DUE = `(by <> '{billing.closed}' OR e.cause <> 'bank' AND e.sequence > 
 const UNANNOUNCED = `
   SELECT id, format('its event %s (table events) is there, and the webhook %s to %s that tells of it is gone', type, by[1], receiver) AS what
   FROM (
-    SELECT r.id, e.type, e.commit_id, by, CASE side WHEN 'bank' THEN r.bank_id ELSE r.payee_id END AS receiver
+    SELECT r.id, e.id AS event, e.type, e.commit_id, by, CASE side WHEN 'bank' THEN r.bank_id ELSE r.payee_id END AS receiver
     FROM events e JOIN (VALUES ${ANNOUNCED}) AS t (types, sides, by) ON e.type = ANY(types) JOIN r ON r.id = e.resource_id, unnest(sides) AS side
     WHERE e.resource_id = ANY(ARRAY(SELECT id FROM ids)) AND ${IS_DUE} AND e.recorded_at > ${FEED_HORIZON}) AS due
   WHERE receiver IS NOT NULL AND (SELECT true FROM webhook_deliveries d
-    WHERE d.commit_id = due.commit_id AND d.entity_id = receiver AND d.webhook_type = ANY(by) LIMIT 1) IS NULL`;
+    WHERE d.commit_id = due.commit_id AND d.entity_id = receiver AND d.webhook_type = ANY(by) AND due.event = ANY(d.tells) LIMIT 1) IS NULL`;
+
+/**
+ * SQL: bookings to expect of a charge's banks, by its rows. The parts of a reversal are one booking,
+ * which takes none more once a file has it. No row has the day on which a payee's bank was told.
+ */
+const BOOKINGS = `
+  SELECT id AS charge, NULL AS refund, bank_id, 'bankTransactionId' AS by, bank_transaction_id AS name, 'debit' AS side,
+    amount, amount AS least, currency, closed_at AS at
+  FROM billing_requests WHERE status = 'successful' AND id = ANY(ARRAY(SELECT id FROM charges))
+  UNION ALL
+  SELECT id, NULL, payee_bank_id, 'reference', reference, 'credit', amount, amount, currency, NULL
+  FROM billing_requests WHERE credit_settled AND id = ANY(ARRAY(SELECT id FROM charges))
+  UNION ALL
+  SELECT billing_request_id, id, bank_id, 'bankTransactionId', bank_transaction_id, 'credit', amount, amount, currency, closed_at
+  FROM refunds WHERE status IN ('completed', 'returned') AND billing_request_id = ANY(ARRAY(SELECT id FROM charges))
+  UNION ALL
+  SELECT billing_request_id, NULL, bank_id, 'bankTransactionId', bank_transaction_id, 'credit', sum(amount)::bigint,
+    (array_agg(amount ORDER BY created_at, transaction_id))[1], currency, NULL
+  FROM reversals WHERE bank_transaction_id IS NOT NULL AND billing_request_id = ANY(ARRAY(SELECT id FROM charges))
+  GROUP BY billing_request_id, bank_id, bank_transaction_id, currency`;
+
+/** SQL: bookings that are not expected as the rows of their charge say. */
+const misexpected = (timeZone: string) => sql`
+  SELECT coalesce(due.charge, e.billing_request_id) AS id,
+    format('its rows ask for the booking %s; the table expected_bookings has %s',
+      coalesce(nullif(concat_ws(' ', due.side, due.amount, due.currency, due.name, due.refund, due.at), ''), 'none'),
+      coalesce(nullif(concat_ws(' ', e.direction, e.amount, e.currency, e.identifier, e.refund_id, e.settlement_day), ''), 'none')) AS what
+  FROM (${raw(BOOKINGS)}) AS due
+    FULL JOIN (SELECT * FROM expected_bookings WHERE billing_request_id = ANY(ARRAY(SELECT id FROM charges))) AS e
+      ON (e.billing_request_id, e.identified_by, e.direction) = (due.charge, due.by, due.side)
+        AND e.refund_id IS NOT DISTINCT FROM due.refund
+        -- Each reversal has its own; all else of a charge is booked once.
+        AND (e.identifier = due.name OR due.refund IS NOT NULL OR due.by = 'reference' OR due.side = 'debit')
+  WHERE ((e.bank_id, e.identifier, e.currency) = (due.bank_id, due.name, due.currency)
+    AND (e.amount = due.amount OR (e.matched_by IS NOT NULL AND e.amount BETWEEN due.least AND due.amount))
+    AND e.settlement_day = coalesce((due.at AT TIME ZONE ${timeZone})::date, e.settlement_day)) IS NOT TRUE`;
 
 /** @param page SQL with the ids, as `id`, and the places to go on from, as `place` */
-const comparison = (page: Fragment) => sql`
+const comparison = (timeZone: string, page: Fragment) => sql`
   WITH page AS MATERIALIZED (${page} LIMIT ${raw(PAGE)}),
   ids AS MATERIALIZED (SELECT DISTINCT id FROM page WHERE left(id, 4) IN ('brq_', 'rfd_', 'txn_', 'exc_')),
   r AS MATERIALIZED (SELECT * FROM (${raw(ROWS)}) AS r WHERE id = ANY(ARRAY(SELECT id FROM ids))),
+  -- A refund or a reversal may be compared on another day than its charge.
+  charges AS MATERIALIZED (
+    SELECT id FROM ids
+    UNION SELECT billing_request_id FROM refunds WHERE id = ANY(ARRAY(SELECT id FROM ids))
+    UNION SELECT billing_request_id FROM reversals WHERE transaction_id = ANY(ARRAY(SELECT id FROM ids))),
   stands AS (SELECT id, ${raw(STANDS)} AS facts FROM r WHERE kind <> 'refund_return'),
   said AS (
     SELECT e.resource_id AS id, ${raw(SAID)} AS facts
@@ -171,7 +212,8 @@ const comparison = (page: Fragment) => sql`
         coalesce('this ' || kind || ': ' || expected.says, 'no ' || kind), coalesce(posted.says, 'none'))
       FROM expected FULL JOIN posted USING (id, kind) WHERE expected.says IS DISTINCT FROM posted.says
       UNION ALL ${raw(SUMMED)}
-      UNION ALL ${raw(UNANNOUNCED)}`)} AS differences`;
+      UNION ALL ${raw(UNANNOUNCED)}
+      UNION ALL ${misexpected(timeZone)}`)} AS differences`;
 
 const between = (column: string, after: string, end: string) =>
   sql`${raw(column)} > ${after} AND ${raw(column)} < ${end}`;
@@ -184,23 +226,30 @@ const PLACES = [
   ['id', 'reconciliation_exceptions'],
   ['resource_id', 'events'],
   ['resource_id', 'ledger_entries'],
+  ['billing_request_id', 'expected_bookings'],
 ] as const;
 
-/** Ids of rows, and ids that only events or entries name. */
-function ofIds(after: string, end: string): Fragment {
+/** Ids of rows, and ids that only events, entries or expected bookings name. */
+function ofIds(timeZone: string, after: string, end: string): Fragment {
   const ids = PLACES.map(
     ([id, table]) => sql`(SELECT DISTINCT ${raw(id)} AS id FROM ${raw(table)}
       WHERE ${between(id, after, end)} ORDER BY 1 LIMIT ${raw(PAGE)})`,
   );
-  return comparison(sql`
+  return comparison(
+    timeZone,
+    sql`
   SELECT id, id AS place FROM (
     ${joined(ids, ' UNION ')}) AS ids
-  ORDER BY id`);
+  ORDER BY id`,
+  );
 }
 
-const ofEvents = (after: string, end: string) =>
-  comparison(sql`
-  SELECT resource_id AS id, e.id AS place FROM events e WHERE ${between('e.id', after, end)} ORDER BY e.id`);
+const ofEvents = (timeZone: string, after: string, end: string) =>
+  comparison(
+    timeZone,
+    sql`
+  SELECT resource_id AS id, e.id AS place FROM events e WHERE ${between('e.id', after, end)} ORDER BY e.id`,
+  );
 
 const KINDS = [
   ['charges', 'billingRequest', 'brq_'],
@@ -218,10 +267,10 @@ export async function* compareMoney(db: Database, from: Date | null, end: Date |
   for (const [check, kind, prefix] of KINDS) {
     const first = from === null ? prefix : firstIdAt(kind, from);
     const last = end === null ? `${prefix}zz` : firstIdAt(kind, end);
-    yield* walk(db, check, (after) => ofIds(after, last), first);
+    yield* walk(db, check, (after) => ofIds(db.timeZone, after, last), first);
   }
   if (from === null && end === null) return;
   const first = from === null ? '' : firstIdAt('event', from);
   const last = end === null ? 'evt_zz' : firstIdAt('event', end);
-  yield* walk(db, 'changed rows', (after) => ofEvents(after, last), first);
+  yield* walk(db, 'changed rows', (after) => ofEvents(db.timeZone, after, last), first);
 }

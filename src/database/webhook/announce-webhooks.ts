@@ -32,6 +32,8 @@ export type Announcement = Webhook & {
   deliveryId?: string;
   /** Makes the first attempt; without it, the delivery has its own workflow at once. */
   workflowId?: string;
+  /** The ids of the events that its items tell of. */
+  tells?: string[];
   /** A secret of the receiver's, encrypted, that signs in place of the current secret. */
   signedWith?: Buffer;
 };
@@ -157,15 +159,18 @@ async function insertDeliveries(trx: Executor, deliveries: NewDelivery[]): Promi
   const batchIds = deliveries.map((one) => one.batchId);
   const bodies = deliveries.map((one) => one.bodyEncrypted);
   const ofWorkflows = deliveries.map((one) => one.workflowId);
+  const told = deliveries.map((one) => (one.announcement.tells ?? []).join(' '));
   const haveUrl = deliveries.map((one) => one.receiver.hasUrl);
   await trx.rows`
     INSERT INTO webhook_deliveries (id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id,
-      commit_id, status, finished_at)
+      commit_id, tells, status, finished_at)
     SELECT id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id, ${trx.commitId},
+      string_to_array(tells, ' '),
       CASE WHEN has_url THEN 'pending' ELSE 'failed' END, CASE WHEN NOT has_url THEN clock_timestamp() END
     FROM unnest(${ids}::text[], ${entityIds}::text[], ${types}::text[], ${batchIds}::text[],
-      ${bodies}::bytea[], ${ofWorkflows}::text[], ${haveUrl}::boolean[])
-      AS d (id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id, has_url)`;
+      ${bodies}::bytea[], ${ofWorkflows}::text[], ${told}::text[],
+      ${haveUrl}::boolean[])
+      AS d (id, entity_id, webhook_type, batch_id, body_encrypted, workflow_id, tells, has_url)`;
 }
 
 export function bodyPlace(deliveryId: string) {

@@ -54,7 +54,7 @@ export interface DeliveryToAttempt extends EncryptedSecrets {
   bodyEncrypted: Buffer;
 }
 
-export interface OpenDelivery {
+interface OpenDelivery {
   body: string;
   /** During a rotation two, the old one first. A notice to an old endpoint may have more. */
   secrets: [string, ...string[]];
@@ -212,7 +212,7 @@ export async function beginAttempt(
   return begun.length > 0;
 }
 
-export interface AttemptUnderWay {
+interface AttemptUnderWay {
   deliveryId: string;
   /** By when it is recorded, or was given up: as Postgres writes it, for a Date is less exact. */
   until: string;

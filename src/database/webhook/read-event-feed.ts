@@ -28,7 +28,7 @@ export interface FeedEvent {
 }
 
 /** The place of an event in its entity's order. */
-export interface FeedPosition {
+interface FeedPosition {
   /** The number of the transaction that wrote it, an unsigned 64-bit integer in decimal. */
   xid: string;
   eventId: string;

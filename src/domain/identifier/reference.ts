@@ -1,4 +1,4 @@
-import { digits } from './base32';
+import { digits } from './ids';
 
 /** 112 random bits: two of a billion references are the same with a chance of 10⁻¹⁶. */
 export const REFERENCE_BYTES = 14;

@@ -8,7 +8,6 @@ import { factsOf, nextBilling, type InHand, type RecurringRules, type Schedule }
 
 /** Days of a forecast by default, and the most that a caller may ask for. */
 export const FORECAST_DAYS = 30;
-export const FORECAST_DAYS_MAX = 90;
 
 export interface ScheduleAhead {
   schedule: Schedule;
@@ -30,7 +29,7 @@ interface Hold {
 }
 
 /** A future charge; a retry counts on its own day. */
-export interface ChargeAhead {
+interface ChargeAhead {
   at: Date;
   amount: bigint;
 }

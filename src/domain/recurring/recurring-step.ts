@@ -1,5 +1,3 @@
-import { windowPassed } from '../window-passed';
-import { attemptNow } from './charged-once';
 import { hasEnded, type ScheduleStatus } from './recurring';
 
 /**
@@ -41,7 +39,7 @@ export interface NextBilling {
   heldFor: 'paused' | 'suspended' | null;
 }
 
-export type OpenBilling = {
+type OpenBilling = {
   n: number;
   attempts: number;
   /** The next regular due date, charged or not. From this moment on no retry is made. */
@@ -164,3 +162,18 @@ function waitFor(open: OpenBilling, status: ScheduleStatus): Wait {
 export function isHeld(status: ScheduleStatus): boolean {
   return status === 'paused' || status === 'suspended';
 }
+
+/**
+ * The attempt at a billing that begins now, if any; each begins once. Workflows race, so SQL
+ * decides, in `database/recurring/charged-once.ts`.
+ *
+ * @param from null for a billing that its bank has in hand, or that has ended
+ */
+const attemptNow = (attempts: number, from: number | null, now: number): number | undefined =>
+  from !== null && now >= from ? attempts + 1 : undefined;
+
+/**
+ * Whether the window of an intent or a charge has passed: at its very end an answer is too late,
+ * and the network declines. Moments are milliseconds since 1970.
+ */
+export const windowPassed = (expiresAt: number, now: number): boolean => now >= expiresAt;

@@ -1,5 +1,5 @@
 export const SCHEDULE_ENDS = ['completed', 'cancelled', 'failed'] as const;
-export type Ended = (typeof SCHEDULE_ENDS)[number];
+type Ended = (typeof SCHEDULE_ENDS)[number];
 
 export const SCHEDULE_STATUSES = ['active', 'paused', 'suspended', 'past_due', ...SCHEDULE_ENDS] as const;
 export type ScheduleStatus = (typeof SCHEDULE_STATUSES)[number];

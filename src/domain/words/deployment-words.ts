@@ -49,8 +49,8 @@ export const deploymentWords = {
     `NETWORK_TIMEZONE: at ${formatInstant(at)} the clocks of ${timeZone} show ${here}, but ${there}: what is charged ` +
     `around midnight would count for the wrong day. ${ANOTHER_ZONE}`,
   otherSchema:
-    'DATABASE_URL: another version created the schema of this database, and this version has no upgrade from it. Run the ' +
-    'version that created it, or name an empty database.',
+    'DATABASE_URL: another build created the schema of this database, and this build has no upgrade from it. Run the ' +
+    'build that created it, or name an empty database.',
   tableInUse: (migration: string) =>
     `${migration} needs a table that another session does not let go of: a back-up, or an open transaction. docs/operations.md, "The events feed stands still", names it and ends it; or migrate later.`,
 };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import * as fields from '../../../src/api/http/request-fields';
-import { metadata } from '../../../src/api/http/metadata';
+import { metadataGiven } from '../../../src/api/http/metadata';
 import { check, readQuery } from '../../../src/api/http/validation';
 import { memoryKept } from '../../support/memory';
 
@@ -92,28 +92,28 @@ const names = (count: number) => Object.fromEntries(Array.from({ length: count }
 describe('metadata', () => {
   it('takes up to 50 names of text, numbers, true and false', () => {
     const given = { a: 'x'.repeat(500), b: 1.5, c: false, d: '' };
-    expect(judge(metadata, given)).toEqual(given);
-    expect(judge(z.strictObject({ metadata: metadata.optional() }), {})).toEqual({});
-    expect(judge(metadata, names(50))).toEqual(names(50));
-    expect(judge(metadata, names(51))).toEqual(['body must have at most 50 names']);
+    expect(judge(metadataGiven, given)).toEqual(given);
+    expect(judge(z.strictObject({ metadata: metadataGiven.optional() }), {})).toEqual({});
+    expect(judge(metadataGiven, names(50))).toEqual(names(50));
+    expect(judge(metadataGiven, names(51))).toEqual(['body must have at most 50 names']);
   });
 
   it.each([{ ['n'.repeat(41)]: 1 }, { a: 'x'.repeat(501) }, { a: {} }, { a: null }, []])(
     'refuses %j',
     (given) => {
-      expect(check(metadata, given, '').problems).toHaveLength(1);
+      expect(check(metadataGiven, given, '').problems).toHaveLength(1);
     },
   );
 
   it('takes blanks for no text', () => {
-    expect(judge(metadata, { a: ' \u00a0', b: ' x ' })).toEqual({ a: '', b: 'x' });
-    expect(judge(metadata, { a: '\n' })).toHaveLength(1);
+    expect(judge(metadataGiven, { a: ' \u00a0', b: ' x ' })).toEqual({ a: '', b: 'x' });
+    expect(judge(metadataGiven, { a: '\n' })).toHaveLength(1);
   });
 
   it('refuses names that are the same once they are clean, of which one value would be lost', () => {
     const same = 'is the same name as an earlier one';
-    expect(judge(metadata, { a: 1, 'a ': 2, b: 3 })).toEqual([`a  ${same}`]);
-    expect(judge(metadata, { '\u00e9': 1, 'e\u0301': 2 })).toEqual([`e\u0301 ${same}`]);
+    expect(judge(metadataGiven, { a: 1, 'a ': 2, b: 3 })).toEqual([`a  ${same}`]);
+    expect(judge(metadataGiven, { '\u00e9': 1, 'e\u0301': 2 })).toEqual([`e\u0301 ${same}`]);
   });
 
   it('loses no value by its name: one is refused however it is spelled, those of other inherited things are kept', () => {
@@ -122,16 +122,18 @@ describe('metadata', () => {
         ['a', 1],
         [name, 'x'],
       ]);
-      expect(judge(metadata, given)).toEqual([`${name} is not a known field`]);
+      expect(judge(metadataGiven, given)).toEqual([`${name} is not a known field`]);
     }
     const kept = { constructor: 'x', toString: 'y', hasOwnProperty: 'z' };
-    expect(judge(metadata, { ' constructor': 'x', 'toString ': 'y', hasOwnProperty: 'z' })).toEqual(kept);
+    expect(judge(metadataGiven, { ' constructor': 'x', 'toString ': 'y', hasOwnProperty: 'z' })).toEqual(
+      kept,
+    );
   });
 
   it('brings no name to normal form that is too long, and a payment id not at all', () => {
     const normalize = jest.spyOn(String.prototype, 'normalize');
     const marks = `a${'\u0301\u0316'.repeat(65_000)}`;
-    expect(judge(metadata, { [marks]: 1 })).toEqual([
+    expect(judge(metadataGiven, { [marks]: 1 })).toEqual([
       `${marks.slice(0, 100)} is a name that must have at most 40 characters`,
     ]);
     expect(judge(fields.paymentId, marks)).toBe(marks);

@@ -192,6 +192,7 @@ const SCENARIOS: Record<string, Scenario> = {
       own: debit('X'),
       counterpart: credit('Y'),
     },
+    after: { counterpart: 'other' },
     end: SUCCESSFUL,
   },
   'a refund that is completed twice, of which the second is taken back': {

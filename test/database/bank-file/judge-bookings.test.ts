@@ -49,6 +49,14 @@ const exceptions = async (state = 'open') =>
       ORDER BY opened_at, id`
   ).map(({ said }) => said);
 
+/** The bookings that a file without lines makes missing. */
+const missing = async (from?: string) => {
+  const id = await sendFile(db, bank.bankId, [], { through: LATER, ...(from !== undefined && { from }) });
+  return (await summaryOf(id)).missingAtBank;
+};
+
+const withdraw = (statementId: string) => withdrawBankFile(db, OPERATOR, statementId);
+
 test('a second debit in one file with its counterpart opens nothing', async () => {
   const { reference } = await paid('A');
   const id = await send([debit('A'), debit('B', { reference }), credit('C', { reference })], LATER);
@@ -109,11 +117,6 @@ test('a reversed line of a charge that stands differs from it, until the bank sa
 });
 
 describe('where expectations begin', () => {
-  const missing = async (from?: string) => {
-    const id = await sendFile(db, bank.bankId, [], { through: LATER, ...(from !== undefined && { from }) });
-    return (await summaryOf(id)).missingAtBank;
-  };
-
   test('is the end of a first file without lines', async () => {
     await paid('A');
     expect(await missing()).toBe(0);
@@ -129,8 +132,6 @@ describe('where expectations begin', () => {
 });
 
 describe('a file that is withdrawn', () => {
-  const withdraw = (statementId: string) => withdrawBankFile(db, OPERATOR, statementId);
-
   test('has told nothing, and the right one tells anew', async () => {
     const { reference } = await paid('A');
     await paid('B');

@@ -5,13 +5,13 @@ import { windowPassed as passedSql } from '../../../src/database/clock/window-pa
 import { answerIntent } from '../../../src/database/intent/answer-intent';
 import type { Transaction } from '../../../src/database/pool/connection';
 import { raw, sql } from '../../../src/database/pool/statement';
-import { windowPassed } from '../../../src/domain/window-passed';
 import { databaseOfFile } from '../../support/database';
 import { undone } from '../../support/open-transaction';
 import { askIntents, billBy } from '../../support/settled';
 import { lookupIdOf, standingApproval, type Standing } from '../../support/standing';
 import { closeExpiredRequests } from '../../../src/database/billing-request/close-expired-requests';
 import { closeExpiredIntent } from '../../../src/database/intent/close-expired-intent';
+import { windowPassed } from '../../../src/domain/recurring/recurring-step';
 
 /** The statements that end an intent or a charge, held to the rule that they decide by. */
 

@@ -1,10 +1,12 @@
 import { Client } from 'pg';
+import { schemaMigrated } from '../../../src/cli/migrate';
 import { statementsOf, openDatabase, type Database } from '../../../src/database/pool/connection';
 import {
   DeploymentError,
   requireDeployment,
   requireSameCalendar,
 } from '../../../src/database/engine/deployment';
+import { migrationName } from '../../../src/database/engine/read-migrations';
 import { migrateUp } from '../../../src/database/migrate';
 import type { Mode } from '../../../src/domain/mode';
 import { asSchemaLogin, databaseOfFile, emptySchema } from '../../support/database';
@@ -74,6 +76,30 @@ describe('the mode of a database', () => {
 
 const guard = (what: string) => `ALTER TABLE entities ${what} TRIGGER entities_clock_stays`;
 const move = (by: string) => `UPDATE entities SET clock_offset = '${by}' WHERE id = 'bnk_1'`;
+
+describe('a schema that another build has made', () => {
+  it('is refused by each process and by migrate, where a migration has the same file and other SQL', async () => {
+    const { name } = await spare.db.oneRow<{ name: string }>`SELECT max(name) AS name FROM knex_migrations`;
+    const renamed = (to: string, from: string) =>
+      asSchemaLogin(spare.url, `UPDATE knex_migrations SET name = '${to}' WHERE name = '${from}'`);
+    const edited = name.replace(/[0-9a-f]{8}$/, '01234567');
+    expect(edited).not.toBe(name);
+    await renamed(edited, name);
+    const words =
+      /^DATABASE_URL: another build created the schema .* Run the build that created it, or name an empty database\.$/;
+    await expect(admit(spare.url, 'sandbox')).rejects.toThrow(words);
+    await expect(migrateUp(spare.url, 'sandbox', 'Africa/Lagos')).rejects.toThrow(words);
+    await expect(schemaMigrated(spare.url)).rejects.toThrow(words);
+    await renamed(name, edited);
+    await expect(admit(spare.url, 'sandbox')).resolves.toBeUndefined();
+  });
+
+  it('is one whose SQL differs, whatever its comments say', () => {
+    const sql = 'CREATE TABLE a ( -- the first\n  b int\n);';
+    expect(migrationName('0001_a', 'CREATE TABLE a (\n  b int\n);')).toBe(migrationName('0001_a', sql));
+    expect(migrationName('0001_a', sql.replace('int', 'bigint'))).not.toBe(migrationName('0001_a', sql));
+  });
+});
 
 describe('the zone of a network', () => {
   it('keeps out whoever goes by another, who would post to other days, and tells the ways out', async () => {

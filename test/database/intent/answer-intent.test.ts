@@ -9,6 +9,7 @@ import { announcedInFeed } from '../../support/whole-feed';
 import { lookupIdOf, moveClock, standingApproval } from '../../support/standing';
 import { askIntents } from '../../support/settled';
 import { setWebhookUrl } from '../../support/recorded-change';
+import { answerIntent } from '../../../src/database/intent/answer-intent';
 import { closeExpiredIntent } from '../../../src/database/intent/close-expired-intent';
 
 const { db } = databaseOfFile();
@@ -90,4 +91,31 @@ describe('an intent that a bank was asked before it was disabled', () => {
     await db.transaction((trx) => closeExpiredIntent(trx, id));
     expect(await statusOf(id)).toEqual({ status: 'declined', reason: 'expired' });
   });
+});
+
+it('an intent that is still open is not answered as declined, where the clock steps back meanwhile', async () => {
+  const here = await network();
+  const [intentId = ''] = await ask(here, here.first);
+  const { customerId } = await db.oneRow<{ customerId: string }>`
+    SELECT customer_id FROM intents WHERE id = ${intentId}`;
+  await moveClock(db, here.merchantId, '25 hours');
+  const answered = await db.transaction((trx) => {
+    let hasStepped = false;
+    async function row<Row>(texts: TemplateStringsArray, ...values: unknown[]) {
+      const found = await trx.row<Row>(texts, ...values);
+      if (!hasStepped) await moveClock(trx, here.merchantId, '-25 hours');
+      hasStepped = true;
+      return found;
+    }
+    return answerIntent({ ...trx, row }, here.bankId, {
+      customerId,
+      merchantId: here.merchantId,
+      lookupId: here.first,
+      customerDecision: 'approve_once',
+      spendingLimits: undefined,
+      blockMerchant: false,
+    });
+  });
+  expect(answered).toMatchObject({ intentId, status: 'approved', agreed: true });
+  expect(await statusOf(intentId)).toMatchObject({ status: 'approved' });
 });

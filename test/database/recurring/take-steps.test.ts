@@ -44,6 +44,9 @@ const suspend = (played: PlayedSchedule) => played.decide('suspended');
 const deny = (played: PlayedSchedule) => played.decide('deny');
 const approve = (played: PlayedSchedule) => played.decide('approve_recurring');
 
+const signals = (played: PlayedSchedule) => db.rows`
+  SELECT signal FROM outbox WHERE workflow_id = ${workflowIds.recurring(played.id)} AND signal IS NOT NULL`;
+
 it('a schedule is charged once, however many look at it at the same time, and names its workflow', async () => {
   const played = await play();
   await Promise.all(Array.from({ length: 24 }, () => played.advance()));
@@ -155,9 +158,6 @@ describe('a declined charge', () => {
       expect(await played.billings()).toEqual(['0 retrying insufficient_funds 1x']);
       return { played, asked, send };
     }
-    const signals = (played: PlayedSchedule) => db.rows`
-      SELECT signal FROM outbox WHERE workflow_id = ${workflowIds.recurring(played.id)} AND signal IS NOT NULL`;
-
     it('is tried again once its counterpart is in a file', async () => {
       const { played, send } = await bookedAfterDecline();
       await db.rows`DELETE FROM outbox`;

@@ -80,6 +80,12 @@ const entries = async (kind: string) =>
       WHERE e.kind = ${kind} AND p.party_id = ${bank.bankId}`
   ).map(({ amount }) => amount);
 
+/** No file has the charge. */
+const missing = async () => {
+  await sendFile(db, bank.bankId, [], { from: TODAY, through: LATER });
+  expect(await exceptions()).toEqual(['missing_at_bank open']);
+};
+
 describe('a second debit that stands in a file', () => {
   const booked = { code: 'booked_at_bank', data: { bankTransactionId: 'B', bookingDate: TODAY } };
   beforeEach(async () => {
@@ -151,6 +157,11 @@ test('a charge that the bank took back under its own id is reversed by that id',
   expect(await exceptions()).toEqual(['amount_differs resolved reversed']);
 });
 
+const told = async (refundId: string) =>
+  (await announcedTo(db, bank.merchantId)).flatMap(({ type, item }) =>
+    type === 'refund.response' && item['refundId'] === refundId ? [item] : [],
+  );
+
 describe('a refund that was rejected, and is in a file', () => {
   let refundId: string;
   let reference: string;
@@ -160,11 +171,6 @@ describe('a refund that was rejected, and is in a file', () => {
       .reference;
     await send(own(), line('R', 'credit', { amount: 40, reference }));
   });
-  const told = async () =>
-    (await announcedTo(db, bank.merchantId)).flatMap(({ type, item }) =>
-      type === 'refund.response' ? [item] : [],
-    );
-
   test('cannot be refunded again while nobody has looked', async () => {
     expect(await refused(refund(db, bank, charged.reference, 0.61))).toBe('held_by_exception');
     expect(await refused(refund(db, bank, charged.reference, 0.6))).toBe('taken');
@@ -180,7 +186,7 @@ describe('a refund that was rejected, and is in a file', () => {
       await db.row`SELECT status, bank_transaction_id AS id FROM refunds WHERE id = ${refundId}`,
     ).toEqual({ status: 'completed', id: 'R' });
     expect(await charges()).toEqual({ ...PAID, refunded: 40 });
-    expect(await told()).toMatchObject([
+    expect(await told(refundId)).toMatchObject([
       { status: 'rejected', sequence: 1 },
       { status: 'completed', sequence: 2 },
     ]);
@@ -195,7 +201,7 @@ describe('a refund that was rejected, and is in a file', () => {
     await db.rows`UPDATE billing_requests SET refunded_amount = 70 WHERE id = ${charged.id}`;
     expect(await says('confirmed', null, refundId)).toMatchObject({
       code: 'exceeds_remaining',
-      data: { left: 0.3 },
+      data: { left: 30n },
     });
     await db.rows`UPDATE billing_requests SET refunded_amount = 60 WHERE id = ${charged.id}`;
     await resolveAsOperator(db, refundId, 'written_off');
@@ -222,11 +228,6 @@ describe('a refund that was rejected, and is in a file', () => {
 });
 
 describe('a write-off', () => {
-  const missing = async () => {
-    await sendFile(db, bank.bankId, [], { from: TODAY, through: LATER });
-    expect(await exceptions()).toEqual(['missing_at_bank open']);
-  };
-
   test('cannot be refunded, and is taken back by itself once a file has the booking', async () => {
     await missing();
     await resolveAsOperator(db, charged.id, 'written_off');

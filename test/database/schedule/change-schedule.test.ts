@@ -5,6 +5,8 @@ import {
   type ScheduleChange,
 } from '../../../src/database/schedule/change-schedule';
 import type { ScheduleTerms } from '../../../src/database/schedule/create-schedule';
+import { lockSchedules } from '../../../src/database/schedule/lock-schedules';
+import { writeSchedules } from '../../../src/database/schedule/write-schedules';
 import { workflowIds } from '../../../src/domain/workflow/workflow-id';
 import { readConfig, recurringRules } from '../../../src/settings/config';
 import { databaseOfFile } from '../../support/database';
@@ -259,4 +261,20 @@ describe('changing', () => {
       problems: [{ path: 'endDate', message: 'must be after the start date' }],
     });
   });
+});
+
+it('a change of terms leaves the metadata of another schedule that is written with it', async () => {
+  const [changed, other] = [await running(), await running({ metadata: { order: '7' } })];
+  await db.transaction(async (trx) => {
+    const [before] = await lockSchedules(trx, [changed.id]);
+    const [untouched] = await lockSchedules(trx, [other.id]);
+    if (!before || !untouched) throw new Error('a schedule is gone');
+    const terms = { ...before, amount: 99n, metadata: { order: '8' } };
+    await writeSchedules(trx, [
+      { before, after: terms, cause: 'merchant', event: 'schedule.changed' },
+      { before: untouched, after: untouched, cause: 'network' },
+    ]);
+  });
+  expect(await changed.shown()).toMatchObject({ amount: 99n, metadata: { order: '8' } });
+  expect(await other.shown()).toMatchObject({ amount: 150_000n, metadata: { order: '7' } });
 });

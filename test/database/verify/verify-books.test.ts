@@ -194,6 +194,54 @@ test('each event is named of which a receiver was not told', async () => {
   );
 });
 
+test('each of two events of one transaction has its own webhook', async () => {
+  const [first, second] = await database.db.rows<{ id: string; told: string }>`
+    SELECT e.id, d.id AS told FROM webhook_deliveries d JOIN events e ON e.id = ANY(d.tells)
+    WHERE d.webhook_type = 'billing.response' AND e.type = 'billing_request.successful' ORDER BY d.id LIMIT 2`;
+  await tamper(`UPDATE webhook_deliveries SET tells = ARRAY['${second?.id}'], commit_id =
+      (SELECT commit_id FROM events WHERE id = '${second?.id}') WHERE id = '${first?.told}';
+    UPDATE events SET commit_id = (SELECT commit_id FROM events o WHERE o.id = '${second?.id}') WHERE id = '${first?.id}'`);
+  const untoldNow = (await ofBooks()).filter((one) => one.includes('billing.response'));
+  expect(untoldNow).toHaveLength(1);
+});
+
+test('a whole charge written by hand is named, also with ids older than what the chain has come to', async () => {
+  const forged = 'brq_00000000000000000000000000';
+  const copy = async (table: string, set: Record<string, string>, where: string) => {
+    await keep(table);
+    const { columns } = await database.db.oneRow<{ columns: string }>`
+      SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) AS columns FROM pg_attribute
+      WHERE attrelid = to_regclass(${table}) AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`;
+    const values = columns.split(', ').map((column) => set[column] ?? column);
+    await owner.query(
+      filled(`INSERT INTO ${table} (${columns}) OVERRIDING SYSTEM VALUE
+      SELECT ${values.join(', ')} FROM ${table} WHERE ${where}`),
+    );
+  };
+  const id = `'${forged}'`;
+  const own = { bank_transaction_id: `'tx-forged'`, reference: `'FORGED'` };
+  await copy('billing_requests', { ...own, id, transaction_id: `'txn_forged'` }, `id = ':chargeId'`);
+  const details = `CASE WHEN details ? 'bankTransactionId'
+    THEN details || '{"bankTransactionId": "tx-forged"}' ELSE details END`;
+  await copy(
+    'events',
+    { id: `'evt_000000000000000000000000' || lpad(sequence::text, 2, '0')`, resource_id: id, details },
+    `resource_id = ':chargeId' AND type LIKE 'billing_request.%'`,
+  );
+  await copy('ledger_entries', { id: '-5', resource_id: id }, `id = :entryId`);
+  await copy('ledger_postings', { entry_id: '-5' }, `entry_id = :entryId`);
+  await copy(
+    'expected_bookings',
+    { identifier: `'tx-forged'`, billing_request_id: id },
+    `billing_request_id = ':chargeId' AND refund_id IS NULL`,
+  );
+  const named = (await ofChains()).filter((one) => one.includes('written past the chain'));
+  expect(named).toEqual([
+    finding('links of the ledger: entry -5: it was written past the chain'),
+    ...[1, 2].map((n) => finding(`links of events: event evt_0{24}0${n}: it was written past the chain`)),
+  ]);
+});
+
 test('events agree with webhooks that are kept no longer', async () => {
   await tamper(`UPDATE webhook_deliveries SET status = 'delivered', finished_at = now(),
       created_at = now() - interval '40 days', id = 'dlv_00' || substr(id, 7);
@@ -235,6 +283,19 @@ const FOUND: Record<string, string> = {
     -- balances: payee_bank of :otherBankId in NGN by
     UPDATE ledger_balance_changes SET debits = debits + 1 WHERE party_id = ':bankId'
     -- balances: customer_bank of :bankId in NGN by
+  `,
+  'an expected booking': String.raw`
+    DELETE FROM expected_bookings WHERE billing_request_id = ':grantingId'
+    -- charges: :grantingId: its rows ask for the booking debit \d+ NGN tx-.*; the table expected_bookings has none
+    UPDATE expected_bookings SET amount = 99 WHERE billing_request_id = ':contestedId'
+    -- charges: :contestedId: its rows ask for the booking debit 100 NGN tx-.*; the table expected_bookings has debit 99 NGN tx-
+    UPDATE expected_bookings SET settlement_day = settlement_day + 1 WHERE refund_id = ':refundId'
+    -- charges: :chargeId: its rows ask for the booking credit 30 NGN
+    INSERT INTO expected_bookings SELECT bank_id, identified_by, 'other', direction, amount, currency, settlement_day, ':declinedId' FROM expected_bookings WHERE billing_request_id = ':chargeId' AND refund_id IS NULL
+    -- charges: :declinedId: its rows ask for the booking none; the table expected_bookings has debit 100 NGN other
+    UPDATE expected_bookings SET billing_request_id = 'brq_none' WHERE billing_request_id = ':paymentId' AND direction = 'credit'
+    -- charges: :paymentId: its rows ask for the booking credit \d+ NGN \w+; the table expected_bookings has none
+    -- charges: brq_none: its rows ask for the booking none
   `,
   'a currency': String.raw`
     UPDATE billing_requests SET currency = 'KES' WHERE id = ':chargeId'

@@ -1,8 +1,19 @@
-import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
-import { workflowIds } from '../../../src/domain/workflow/workflow-id';
-import { agreement, Cast, type Bank, type Customer, type Merchant } from '../../support/cast';
+import type { WorkflowHandle } from '@temporalio/client';
 import { eventually } from '../../support/engine';
-import { engine } from './engine';
+import {
+  act,
+  bank,
+  becomes,
+  billings,
+  cast,
+  create,
+  decide,
+  events,
+  eventsInOrder,
+  merchant,
+  retrieve,
+  workflowOf,
+} from './schedule-stage';
 
 async function indexedStatus(workflow: WorkflowHandle): Promise<unknown> {
   const { searchAttributes } = await workflow.describe();
@@ -13,110 +24,6 @@ const day = (date: string) => date.slice(0, 10);
 
 /** Charging again and again, watched through the merchant's test clock on the real engine. */
 describe('schedules', () => {
-  let temporal: Client;
-  let cast: Cast;
-  let bank: Bank;
-  let merchant: Merchant;
-  let customer: Customer;
-  let paymentID: string;
-
-  beforeAll(async () => {
-    const connection = await Connection.connect({ address: engine.temporalAddress });
-    temporal = new Client({ connection, namespace: engine.namespace });
-    cast = new Cast(engine);
-  });
-  afterAll(async () => {
-    await temporal.connection.close();
-    await cast.leave();
-  });
-
-  /** Every test has a pair of its own, and a bank that approves charges unless told otherwise. */
-  beforeEach(async () => {
-    [bank, merchant] = await Promise.all([cast.bank(), cast.merchant()]);
-    customer = bank.customers[0];
-    paymentID = await agreement(bank, merchant, customer);
-    await bank.answerCharges('approve_recurring');
-  });
-
-  interface Billing {
-    n: number;
-    dueDate: string;
-    status: string;
-    reason?: string;
-    attempts: { reference: string; status: string; declineReason: string | null; at: string }[];
-  }
-
-  interface Schedule {
-    scheduleId: string;
-    status: string;
-    nextBillingDate: string | null;
-    billings: Billing[];
-  }
-
-  async function create(terms: object): Promise<string> {
-    const { status, body } = await merchant.api.post('/v1/billing/recurring/create', {
-      customerId: customer.customerId,
-      paymentID,
-      amount: 1500.5,
-      currency: 'NGN',
-      ...terms,
-    });
-    if (status !== 201) throw new Error(`the schedule: ${status} ${JSON.stringify(body)}`);
-    return String((body as { data: Record<string, unknown> }).data['scheduleId']);
-  }
-
-  async function retrieve(scheduleId: string): Promise<Schedule> {
-    const { status, body } = await merchant.api.get(`/v1/billing/recurring/${scheduleId}`);
-    if (status !== 200) throw new Error(`${scheduleId}: ${status} ${JSON.stringify(body)}`);
-    return body.data as unknown as Schedule;
-  }
-
-  async function jump(by: string): Promise<void> {
-    const { status, body } = await merchant.api.post('/v1/sandbox/clock/advance', { by, jump: true });
-    expect({ status, body }).toMatchObject({ status: 202, body: { data: { status: 'ready' } } });
-  }
-
-  /** `n status[ reason]` of each billing. */
-  async function billings(scheduleId: string): Promise<string[]> {
-    const schedule = await retrieve(scheduleId);
-    return schedule.billings.map(({ n, status, reason }) =>
-      [n, status, ...(reason ? [reason] : [])].join(' '),
-    );
-  }
-
-  const becomes = (scheduleId: string, billing: string) =>
-    eventually(async () => (await billings(scheduleId)).includes(billing));
-
-  async function events(who: 'bank' | 'merchant', type: string): Promise<Record<string, unknown>[]> {
-    const received = await (who === 'bank' ? bank : merchant).server.received();
-    return received.filter((event) => event.type === type).map((event) => event.item);
-  }
-
-  /**
-   * All of them, once so many have arrived, in the order of what happened to the thing that they
-   * tell of.
-   */
-  async function eventsInOrder(who: 'bank' | 'merchant', type: string, count: number) {
-    await eventually(async () => (await events(who, type)).length >= count);
-    return (await events(who, type)).toSorted((a, b) => Number(a['sequence']) - Number(b['sequence']));
-  }
-
-  async function act(scheduleId: string, action: 'pause' | 'resume' | 'cancel'): Promise<void> {
-    const { status, body } = await merchant.api.post(`/v1/billing/recurring/${scheduleId}/${action}`, {});
-    if (status !== 200) throw new Error(`${action}: ${status} ${JSON.stringify(body)}`);
-  }
-
-  /** What the customer tells the bank about this merchant, without being asked. */
-  async function decide(decision: object): Promise<void> {
-    const list = await bank.api.get('/v1/bank/customer-decisions', { merchantId: merchant.entityId });
-    const [agreed] = list.body.data['decisions'] as { id: string }[];
-    const { status, body } = await bank.api.put(`/v1/bank/customer-decisions/${agreed?.id}`, decision);
-    if (status !== 200) throw new Error(`the decision: ${status} ${JSON.stringify(body)}`);
-  }
-
-  const workflowOf = (scheduleId: string): WorkflowHandle =>
-    temporal.workflow.getHandle(workflowIds.recurring(scheduleId));
-
   test('a monthly schedule of three billings shows in Temporal what it waits for, and runs to completion through the test clock', async () => {
     const startDate = '2031-01-31T08:00:00.000Z';
     const scheduleId = await create({ frequency: 'monthly', maxBillings: 3, startDate });
@@ -158,27 +65,6 @@ describe('schedules', () => {
     expect(await events('merchant', 'recurring.updated')).toMatchObject([
       { scheduleId, status: 'completed', previousStatus: 'active', billingsCompleted: 3 },
     ]);
-  });
-
-  test('nothing falls due without a worker; once it is back, due dates are charged oldest first, three in a day, each once, though it is killed while the clock advances', async () => {
-    const scheduleId = await create({ frequency: 'daily', maxBillings: 12 });
-    await becomes(scheduleId, '0 successful');
-    await engine.worker.kill();
-    await jump('P5D');
-    expect((await billings(scheduleId))[1]).toBe('1 scheduled');
-    await engine.worker.start();
-    await becomes(scheduleId, '3 successful');
-    expect((await billings(scheduleId))[4]).toBe('4 scheduled');
-
-    const advance = merchant.advanceClock('P12D');
-    await eventually(async () => (await bank.server.ledger()).length >= 8);
-    await engine.worker.kill();
-    await engine.worker.start();
-    await advance;
-    const schedule = await retrieve(scheduleId);
-    expect(schedule.status).toBe('completed');
-    expect(schedule.billings.map(({ status }) => status)).toEqual(Array(12).fill('successful'));
-    expect(await bank.server.ledger()).toHaveLength(12);
   });
 
   test('a merchant pauses, resumes, changes and cancels a sleeping schedule, which learns of each at once', async () => {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { ApplicationFailure } from '@temporalio/common';
 import { SWEPT, TASK_QUEUE, type Swept } from '../../../src/domain/workflow/messages';
 import { withWorker } from '../../support/workflow-worker';
 import { newEnvironment } from './server';
@@ -35,9 +36,20 @@ describe('the workflow that sweeps', () => {
     expect(await run((kind) => kind === 'webhooks')).toBe('The next run goes on with webhooks.');
   });
 
+  it('waits for a Postgres that is away, in the same run', async () => {
+    let isAway = true;
+    const ended = await run(() => {
+      if (!isAway) return false;
+      isAway = false;
+      throw new Error('Postgres does not answer');
+    });
+    expect(ended).toBe('Nothing expired is left.');
+    expect(swept).toEqual([SWEPT[0], ...SWEPT]);
+  });
+
   it('that fails for one kind of what has expired sweeps away all of the others, and says which', async () => {
     const failed = run((kind) => {
-      if (kind === 'webhooks') throw new Error('no key');
+      if (kind === 'webhooks') throw ApplicationFailure.nonRetryable('no key');
       return false;
     });
     expect(await failed.catch(because)).toMatchObject({ message: 'An error stopped the sweep of webhooks.' });

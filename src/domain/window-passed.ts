@@ -1,5 +1,0 @@
-/**
- * Whether the window of an intent or a charge has passed: at its very end an answer is too late,
- * and the network declines. Moments are milliseconds since 1970.
- */
-export const windowPassed = (expiresAt: number, now: number): boolean => now >= expiresAt;

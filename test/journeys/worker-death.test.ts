@@ -1,0 +1,2 @@
+import './on-one-engine/worker-death';
+import './on-one-engine/books';
