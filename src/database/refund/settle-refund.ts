@@ -98,7 +98,7 @@ export const ENDED_COLUMNS = sql`${raw(REFUND_COLUMNS)}, closed_at AS at, waitin
   EXISTS (SELECT FROM extra_bookings e WHERE e.billing_request_id = refunds.billing_request_id) OR EXISTS (
     SELECT FROM reconciliation_exceptions x WHERE x.bank_id = refunds.bank_id
       AND x.bank_transaction_id = refunds.bank_transaction_id AND x.kind = 'unknown_here'
-      AND x.billing_request_id IS NULL AND NOT x.withdrawn AND x.state <> 'resolved') AS is_in_file`;
+      AND x.billing_request_id IS NULL AND NOT x.withdrawn AND x.resolution IS NULL) AS is_in_file`;
 
 /** Ends the refund and claims the bank's transaction in one statement, or neither. */
 async function end(

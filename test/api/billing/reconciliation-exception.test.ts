@@ -130,6 +130,9 @@ describe('the list', () => {
           openedAt: expect.any(String) as string,
           resolvedAt: null,
           resolution: null,
+          direction: null,
+          bookedAmount: null,
+          bookedCurrency: null,
           note: null,
           sequence: expect.any(Number) as number,
         },
@@ -652,22 +655,38 @@ describe('no money in doubt', () => {
 
 describe('what an exception holds of a charge', () => {
   test.each([
-    ['a refund that was rejected, and then completed', 'reversed'],
-    ['a refund that was rejected, and then completed', 'written_off'],
-    ['a refund that was rejected, and then completed', 'no_difference'],
-    ['a contradicted charge', 'confirmed'],
-    ['a contradicted charge', 'written_off'],
-    ['a contradicted charge', 'no_difference'],
-  ] as const)('for %s can be refunded once it is resolved %s', async (what, resolution) => {
-    const { reference, id } = await charge(parties);
-    if (what === 'a contradicted charge') await decline(parties, id);
-    else await refund(parties, reference, 40, 'rejected', 'completed');
-    expect((await initiateRefund(parties, reference, 100)).status).toBe(409);
+    ['a refund that was rejected, and then completed', 'reversed', { amount: 100 }],
+    ['a refund that was rejected, and then completed', 'written_off', { amount: 60 }],
+    ['a refund that was rejected, and then completed', 'no_difference', { amount: 100 }],
+    ['a contradicted charge', 'confirmed', { amount: 100 }],
+    ['a contradicted charge', 'written_off', { status: 'successful' }],
+    ['a contradicted charge', 'no_difference', { amount: 100 }],
+  ] as const)(
+    'for %s can be refunded once it is resolved, unless it is written off: %s, %j',
+    async (what, resolution, left) => {
+      const { reference, id } = await charge(parties);
+      if (what === 'a contradicted charge') await decline(parties, id);
+      else await refund(parties, reference, 40, 'rejected', 'completed');
+      expect((await initiateRefund(parties, reference, 100)).status).toBe(409);
 
-    await resolve(resolution);
+      await resolve(resolution);
 
-    expect((await initiateRefund(parties, reference)).body.data).toMatchObject({ amount: 100 });
-    expect(await reversals()).toEqual([]);
+      expect((await initiateRefund(parties, reference)).body.data).toMatchObject(left);
+      expect(await reversals()).toEqual([]);
+    },
+  );
+
+  test('for a refund of which less is left is not confirmed, and the bank is told how much is', async () => {
+    const { reference } = await charge(parties);
+    const refundId = await refund(parties, reference, 40, 'rejected');
+    expect((await initiateRefund(parties, reference, 70)).status).toBe(201);
+    await answerRefund(parties, refundId, 'completed', `late-${refundId}`);
+
+    const { exceptionId } = await theOne();
+    expect(await respond(parties, exceptionId, CONFIRMED)).toMatchObject({
+      status: 409,
+      body: { code: 'exceeds_remaining', data: { left: 30 } },
+    });
   });
 
   test.each([
@@ -753,15 +772,21 @@ describe('a merchant that bills again', () => {
   });
 });
 
+/** An exception as webhooks have it, and the fields that only the API shows. */
+const sent = ({ note, merchantName, bankName, direction, bookedAmount, bookedCurrency, ...rest }: Shown) => ({
+  more: [note, merchantName, bankName, direction, bookedAmount, bookedCurrency],
+  rest,
+});
+
 describe('both sides of an exception', () => {
   test('hear that it was opened and that it was resolved, each in its own numbers; ids and notes are the bank’s alone', async () => {
     const { id } = await charge(parties);
     await second(id);
-    const { note: _, merchantName, bankName, ...opened } = await theOne();
+    const { rest: opened } = sent(await theOne());
     await end({ ...CONFIRMED, note: 'case 4711' });
-    const { note, merchantName: _name, bankName: _bank, ...resolved } = await theOne();
+    const { more, rest: resolved } = sent(await theOne());
 
-    expect([note, merchantName, bankName]).toEqual(['case 4711', 'Merchant', 'Bank']);
+    expect(more).toEqual(['case 4711', 'Merchant', 'Bank', null, null, null]);
     expect(await heard(parties.bank, 'exception.')).toEqual([
       ['exception.opened', { ...opened, sequence: 1 }],
       ['exception.resolved', { ...resolved, sequence: 2 }],
