@@ -157,12 +157,8 @@ async function operate({ narrator }: Stage, month: Month, terminal: Terminal): P
     `write-offs --month ${named}`,
     'trial-balance',
   );
-  await tell(
-    'The page to sign',
-    `statement show --entity bnk_harbour --month ${named}`,
-    'books verify',
-    `period show ${named}`,
-  );
+  await tell('What the bank owes', `statement show --entity bnk_harbour --month ${named}`);
+  await tell('The page to sign', 'books verify', `period show ${named}`);
   await narrator.tell('A month that is not over by the real clock stays open', (say) =>
     terminal.run(say, `period close ${named} --reason month-end`, 1),
   );

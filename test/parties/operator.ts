@@ -25,10 +25,8 @@ export class Operator {
     name: string,
     options: string[] = [],
   ): Promise<Identity> {
-    const { code, output } = await this.run([
-      ...['entity', 'create', '--type', type, '--name', name],
-      ...[...options, '--json'],
-    ]);
+    const words = ['entity', 'create', '--type', type, '--name', name, ...options, '--json'];
+    const { code, output } = await this.run(words);
     if (code !== 0) throw new Error(output);
     return JSON.parse(output) as Identity;
   }
