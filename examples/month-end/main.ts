@@ -4,8 +4,8 @@ import { tellMonth } from './story';
 import { Terminal } from './terminal';
 
 /**
- * `npm run month-end`: plays a month of a bank's files and its end. With `-- --compare PAGE` it also
- * holds the page to what was printed.
+ * `npm run month-end`: plays a month of a bank's files and its end. `-- --compare PAGE` also holds
+ * the page to what was printed.
  */
 play(async (stage) => {
   const terminal = new Terminal(stage.operator);

@@ -100,7 +100,7 @@ async function moveTo({ bankApi, shop, day }: Month, n: number): Promise<void> {
 const answer = (bankApi: AssentClient, { billingRequestId }: Charge, bankTransactionId: string) =>
   bankApi.call('answerBillingRequest', { body: { billingRequestId, bankTransactionId } });
 
-/** The yams are in none but the last; of the oil the bank's core system knows our reference alone. */
+/** Yams come in the last file alone; a debit for oil has our reference and an unknown id. */
 function writeFiles({ day }: Month, oil: string): Record<string, string> {
   const header = 'bankTransactionId,bookingDate,amount,currency,direction,reference';
   const first = [
