@@ -75,7 +75,10 @@ const statementShown = z
       movedShown('For a bank, payments to its customers whose money did not stay; only if any', 0, 0),
     ),
     writeOffs: shown.seldom(movedShown('For a bank, what it was let off; only if any', 0, 0)),
-    exceptionsOpen: shown.count('Reconciliation exceptions that were not resolved when `date` ended', 0),
+    writeOffReturns: shown.seldom(
+      movedShown('For a bank, what it was let off and has booked after all; only if any', 0, 0),
+    ),
+    exceptionsOpen: shown.count('Reconciliation exceptions that were not resolved when the day ended', 0),
     exact: shown.exactBalances(
       'openingBalance',
       'closingBalance',
@@ -86,6 +89,7 @@ const statementShown = z
       'credits',
       'creditsReversed',
       'writeOffs',
+      'writeOffReturns',
     ),
     sha256: z
       .string()
