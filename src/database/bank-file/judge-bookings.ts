@@ -35,12 +35,13 @@ export async function judgeBookings(
 ): Promise<number> {
   if (billingRequestIds.length === 0) return 0;
   await lockCharges(trx, billingRequestIds);
-  await adoptLines(trx, billingRequestIds);
+  const adopted = await adoptLines(trx, billingRequestIds);
   await moveDates(trx, billingRequestIds);
   await bookOwnLines(trx, billingRequestIds);
   await takeBackWriteOffs(trx, billingRequestIds);
   while (await pairNext(trx, billingRequestIds));
   await tellUnpaired(trx, billingRequestIds, file);
+  await endPlaced(trx, adopted);
   await endTakenBack(trx, billingRequestIds);
   return openStanding(trx, billingRequestIds, file);
 }
@@ -105,8 +106,13 @@ export function placeUnknown(
     FROM ranked ORDER BY exception_id`;
 }
 
-/** An answer, or an extra booking, explains lines of its bank that were unknown until now. */
-async function adoptLines(trx: Executor, billingRequestIds: string[]): Promise<void> {
+/**
+ * An answer, or an extra booking, explains lines of its bank that were unknown until now.
+ *
+ * @returns their exceptions
+ */
+async function adoptLines(trx: Executor, billingRequestIds: string[]): Promise<string[]> {
+  const adopted: string[] = [];
   const named = await trx.rows<{ bankId: string; ids: string[]; references: string[] }>`
     WITH charge AS (SELECT * FROM billing_requests WHERE id = ANY(${billingRequestIds})),
     exception AS (SELECT x.* FROM reconciliation_exceptions x JOIN charge b ON b.id = x.billing_request_id),
@@ -123,13 +129,29 @@ async function adoptLines(trx: Executor, billingRequestIds: string[]): Promise<v
   for (const { bankId, ids, references } of named) {
     const which = sql`(x.bank_transaction_id = ANY(${ids}) OR x.reference = ANY(${references}))`;
     const placed = await placeUnknown(trx, bankId, unknownLines(bankId, which));
-    const explained = placed.flatMap(({ exceptionId, isPlaced }) => (isPlaced && exceptionId) || []);
-    await endByItself(trx, explained, 'no_difference', null);
+    adopted.push(...placed.flatMap(({ exceptionId, isPlaced }) => (isPlaced && exceptionId) || []));
   }
+  return adopted;
+}
+
+/**
+ * Ends exceptions of lines that have kept their place. A line whose pair breaks later is told anew.
+ */
+export async function endPlaced(trx: Executor, exceptionIds: string[]): Promise<void> {
+  if (exceptionIds.length === 0) return;
+  const placed = await trx.rows<{ id: string }>`
+    UPDATE reconciliation_exceptions x SET withdrawn = true
+    WHERE id = ANY(${exceptionIds}) AND state <> 'resolved' AND (EXISTS (
+        SELECT FROM extra_bookings e WHERE e.bank_id = x.bank_id AND (e.bank_transaction_id, e.direction, e.booked_on,
+          e.amount, e.currency) = (x.bank_transaction_id, x.direction, x.booked_on, x.booked_amount, x.booked_currency))
+      OR EXISTS (SELECT FROM (${BOOKED_AS_LINE}) AS e WHERE e.direction = x.direction AND e.matched_by IS NOT NULL))
+    RETURNING id`;
+  const ids = placed.map(({ id }) => id);
+  await endByItself(trx, ids, 'no_difference', null);
 }
 
 /** Ends exceptions that rows explain. */
-export const endByItself = (
+const endByItself = (
   trx: Executor,
   ids: string[],
   resolution: Resolution,
