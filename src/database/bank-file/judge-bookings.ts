@@ -174,17 +174,21 @@ const BOOKED_AS_LINE = raw(`
   SELECT * FROM expected_bookings o WHERE o.bank_id = x.bank_id AND o.identified_by = 'bankTransactionId'
     AND o.identifier = x.bank_transaction_id AND o.booked_id IS NULL`);
 
-/** A file that covers the day of a line, and has the line on another day alone, moves the line. */
+/**
+ * A file that covers the day of a line, and has the line on another day alone, moves the line. Of
+ * two files at once, one may have kept as extra what the other has booked.
+ */
 async function moveDates(trx: Executor, billingRequestIds: string[]): Promise<void> {
   await trx.rows`
     WITH twice AS (
       SELECT DISTINCT ON (e.bank_id, e.identified_by, e.identifier, e.direction) e.bank_id, e.identified_by, e.identifier,
         e.direction, x.bank_transaction_id, x.booked_on, x.amount, x.currency, x.first_matched_by, x.matched_by, moves
       FROM extra_bookings x, LATERAL (${BOOKED_AS_LINE}) AS e,
-        LATERAL (SELECT ${raw(covers(FILES_OF('x'), FILES_OF('e'), 'e.booked_on', 'e.currency'))} AS moves) AS m
+        LATERAL (SELECT e.booked_on <> x.booked_on
+          AND ${raw(covers(FILES_OF('x'), FILES_OF('e'), 'e.booked_on', 'e.currency'))} AS moves) AS m
       WHERE x.billing_request_id = ANY(${billingRequestIds}) AND x.counterpart_id IS NULL AND e.direction = x.direction
-        AND (e.amount, e.currency) = (x.amount, x.currency) AND e.booked_on <> x.booked_on AND e.ended_at IS NULL
-        AND (moves OR ${raw(covers(FILES_OF('e'), FILES_OF('x'), 'x.booked_on', 'x.currency'))})),
+        AND (e.amount, e.currency) = (x.amount, x.currency) AND e.ended_at IS NULL
+        AND (moves OR e.booked_on = x.booked_on OR ${raw(covers(FILES_OF('e'), FILES_OF('x'), 'x.booked_on', 'x.currency'))})),
     moved AS (
       UPDATE expected_bookings e SET booked_on = t.booked_on, first_matched_by = t.first_matched_by, matched_by = t.matched_by
       FROM twice t WHERE t.moves AND e.bank_id = t.bank_id AND e.identified_by = t.identified_by
