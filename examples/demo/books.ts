@@ -16,6 +16,7 @@ const MOVES = [
   { field: 'reversals', words: 'reversed', merchant: -1n, bank: 1n },
   { field: 'credits', words: 'credited', merchant: 1n, bank: 1n },
   { field: 'creditsReversed', words: 'credits reversed', merchant: 0n, bank: -1n },
+  { field: 'writeOffReturns', words: 'written off and taken back', merchant: 0n, bank: -1n },
   { field: 'writeOffs', words: 'written off', merchant: 0n, bank: 1n },
 ] as const;
 

@@ -23,11 +23,16 @@ export function operator({ reason }: Explained): Actor {
   return operatorActor(reason ?? null);
 }
 
+const readDay = (given: string): Parsed<string> => {
+  const parsed = parseDay(given);
+  return parsed.ok ? parsed : refuse('is no day: write it as in 2026-11-01');
+};
+
 export const dayOption = (flags: string, description: string) =>
-  parsedOption(flags, `${description}, as in 2026-11-01`, (given) => {
-    const parsed = parseDay(given);
-    return parsed.ok ? parsed : refuse('is no day: write it as in 2026-11-01');
-  });
+  parsedOption(flags, `${description}, as in 2026-11-01`, readDay);
+
+export const dayArgument = () =>
+  new Argument('<day>', '2026-11-01').argParser((given) => accepted(given, readDay(given)));
 
 const readMonth = (given: string): Parsed<string> => {
   const parsed = parseMonth(given);

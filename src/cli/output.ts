@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import Table from 'cli-table3';
+import { shownSum } from '../domain/money';
 
 /** Output of commands: facts and tables for people, and the progress of a long command. */
 
@@ -24,6 +25,16 @@ export function tableOf(head: string[], rows: Cell[][]): string {
   for (const cells of rows) table.push(cells.map(shown));
   return table.toString();
 }
+
+/** A row for programs, with its sum in major units. */
+export const withSum = <Row extends { amount: bigint; currency: string }>(row: Row) => ({
+  ...row,
+  ...shownSum(row.amount, row.currency),
+});
+
+/** A party in a table: its name and its id. */
+export const partyCell = (name: string | undefined, id: string) =>
+  name === undefined ? id : `${shortName(name)}\n${id}`;
 
 /** Facts as lines, with the names in a column; facts without a value are left out. */
 export function factsOf(facts: [name: string, value: Cell][]): string {

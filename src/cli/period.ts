@@ -39,6 +39,15 @@ export function fill(period: Command): void {
       }, anyRing),
     );
 
+  command(period, 'show', 'the page that closing prints, of any month')
+    .addArgument(monthArgument())
+    .action(
+      onEngine(async (db, _config, month: string) => {
+        const { json, text } = await readMonthPage(db, month);
+        return { json: { period: month, ...json }, text };
+      }, anyRing),
+    );
+
   command(period, 'reopen', 'reopen the last closed month: it takes what belongs to it until closed again')
     .addArgument(monthArgument())
     .addOption(reasonOption().makeOptionMandatory())

@@ -15,7 +15,7 @@ import { accept, refuse } from '../domain/parsed';
 import { onEngine, takingJson } from './command';
 import { anyRing } from './engine';
 import { dayOption, parsedOption } from './options';
-import { progress, shortName, tableOf } from './output';
+import { partyCell, progress, shortName, tableOf } from './output';
 
 /** Some 150 MB of memory; on a day of most networks there are a hundredth of that. */
 const POSITIONS_MAX = 200_000;
@@ -131,8 +131,10 @@ function inWords(
   const named = (id: string) => shortName(names.get(id) ?? id);
   const rows = positions.slice(0, TABLE_ROWS_MAX).map((one) => {
     const { partyId, counterpartyId, currency } = one;
-    const party = names.has(partyId) ? `${named(partyId)}\n${partyId}` : partyId;
-    return cellsOf(party, named(counterpartyId ?? 'none'), { currency, sums: sumsOf([one]) });
+    return cellsOf(partyCell(names.get(partyId), partyId), named(counterpartyId ?? 'none'), {
+      currency,
+      sums: sumsOf([one]),
+    });
   });
   const head = ['party', 'counterparty', '', 'is owed', 'owes', 'net'];
   return [

@@ -12,11 +12,13 @@ import {
 } from '../database/bank-file/receive-bank-file';
 import type { Database } from '../database/pool/connection';
 import { findEntity } from '../database/entity/create-entity';
+import { minorUnitDigits } from '../domain/currency';
 import { Failure, OperatorError } from '../domain/failures';
 import { counted } from '../domain/words/counted';
 import { linesLimit, stageBankFile, type CoveredDays } from '../files/bank-file/intake';
 import { readPartyStatement } from '../files/party-statement';
 import { workerProblems } from '../temporal/readiness';
+import { requireBank } from './bank-files';
 import { command, onEngine, unknownEntity, type Outcome } from './command';
 import { anyRing } from './engine';
 import { dayOption, monthOption, operator, reasonOption, type Explained } from './options';
@@ -51,9 +53,7 @@ export function fill(statements: Command): void {
     .addOption(reasonOption())
     .action(
       onEngine(async (db, config, file: string, given: Given) => {
-        if ((await findEntity(db, given.bank))?.type !== 'bank') {
-          throw new OperatorError(`${given.bank} is no bank. See "assent entity list".`);
-        }
+        await requireBank(db, given.bank);
         const statement = await followed(db, await handIn(db, config, file, given));
         if (statement.status === 'failed') process.exitCode = 1;
         return outcome(statement);
@@ -83,15 +83,31 @@ const sayOnStandardError = (_: object, said: string) => process.stderr.write(`${
 
 type Shown = Awaited<ReturnType<typeof readPartyStatement>>;
 
-function statementInWords({ days = [], ...data }: Shown): string {
-  const facts = Object.entries(data).map(([name, value]): [string, Cell] => {
-    if (typeof value !== 'object' || value === null) return [name, value];
-    return [name, 'count' in value ? `${value.count}, ${value.amount}` : JSON.stringify(value)];
+/** Without the movements and days that change nothing. */
+function statementInWords({ days = [], exact, closingBalance, sha256, ...data }: Shown): string {
+  const { currency, openingBalance } = data;
+  const digits = { minimumFractionDigits: minorUnitDigits(currency) ?? 0 };
+  const money = (amount: number) => `${currency} ${amount.toLocaleString('en-US', digits)}`;
+  const inOrder = { ...data, closingBalance, sha256 };
+  const facts = Object.entries(inOrder).flatMap(([name, value]): [string, Cell][] => {
+    const words = name.replaceAll(/[A-Z]/g, (capital) => ` ${capital.toLowerCase()}`);
+    if (typeof value === 'object' && value !== null)
+      return value.count > 0 ? [[words, `${value.count}, ${money(value.amount)}`]] : [];
+    return [[words, typeof value === 'number' && name.endsWith('Balance') ? money(value) : value]];
   });
-  const rows = days.map((day) => [day.date, day.closingBalance, day.final ? 'final' : 'not final yet']);
-  return [factsOf(facts), ...(rows.length > 0 ? [tableOf(['day', 'closingBalance', ''], rows)] : [])].join(
-    '\n',
+  const moved = days.filter(
+    (day, n) => day.closingBalance !== (days[n - 1]?.closingBalance ?? openingBalance),
   );
+  const rows = moved.map((day) => [
+    day.date,
+    money(day.closingBalance),
+    day.final ? 'final' : 'not final yet',
+  ]);
+  return [
+    factsOf(facts),
+    ...(exact ? [`exactly: ${JSON.stringify(exact)}`] : []),
+    ...(rows.length > 0 ? [tableOf(['day', 'closes with', ''], rows)] : []),
+  ].join('\n');
 }
 
 /** @returns the statement's id; that of an earlier one where it is the same file */
@@ -149,13 +165,23 @@ async function followed(db: Database, statementId: string): Promise<BankFile> {
   }
 }
 
+const FOUND = {
+  matched: 'matched',
+  pending: 'pending',
+  duplicates: 'twice in the file',
+  unknownHere: 'unknown here',
+  amountDiffers: 'with another amount',
+  malformed: 'malformed',
+  missingAtBank: 'missing at the bank',
+} as const;
+
 function outcome({ statementId, status, summary }: BankFile): Outcome {
-  const { lines, matched, duplicates, unknownHere, missingAtBank, amountDiffers, malformed, pending } =
-    summary;
-  const differencesUrl = `/v1/bank/statements/${statementId}/differences.csv`;
+  const found = Object.entries(FOUND) as [keyof typeof FOUND, string][];
+  const parts = found.flatMap(([name, words]) => (summary[name] > 0 ? `${summary[name]} ${words}` : []));
   const text = [
-    `${statementId} is ${status}: ${counted(lines, 'lines')}, ${matched} matched, ${counted(duplicates, 'duplicates')}, ${unknownHere} unknown here, ${amountDiffers} with another amount, ${malformed} malformed, ${pending} pending; ${missingAtBank} missing at the bank.`,
-    `Differences: GET ${differencesUrl}, as the bank; what is to be done about them: assent exceptions list.`,
+    `${statementId} is ${status}: ${[counted(summary.lines, 'lines'), ...parts].join(', ')}.`,
+    `Differences, if any: assent bank-files differences ${statementId}, assent exceptions list.`,
   ];
+  const differencesUrl = `/v1/bank/statements/${statementId}/differences.csv`;
   return { json: { statementId, status, summary, differencesUrl }, text: text.join('\n') };
 }

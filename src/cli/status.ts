@@ -8,7 +8,6 @@ import { outboxBacklog, type OutboxBacklog } from '../database/outbox';
 import { unresolvedExceptions } from '../database/reconciliation-exception/list-exceptions';
 import { overdueBacklog } from '../database/recover/open-work';
 import { readLastResult, type LastResult } from '../database/verify/nightly-result';
-import { shownSum } from '../domain/money';
 import { counted } from '../domain/words/counted';
 import { OVERDUE_AFTER_S } from '../process/service-metrics';
 import { serviceProblems, serviceWarnings } from '../temporal/readiness';
@@ -17,7 +16,7 @@ import { VERSION } from '../process/version';
 import { onEngine, takingJson } from './command';
 import { anyRing, engineOf } from './engine';
 import { inDays } from './exceptions';
-import { factsOf, tableOf, type Cell } from './output';
+import { factsOf, tableOf, withSum, type Cell } from './output';
 import { openTemporal } from './temporal';
 
 export function fill(command: Command): void {
@@ -63,9 +62,8 @@ async function readStatus(db: Database, config: Config) {
       exceptions: exceptionsOf(exceptions),
       books,
       bookingsUnreached: late.map((one) => ({
-        ...one,
+        ...withSum(one),
         name: names.get(one.bankId) ?? '',
-        ...shownSum(BigInt(one.amount), one.currency),
       })),
       where: {
         temporalAddress: config.TEMPORAL_ADDRESS,

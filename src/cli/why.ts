@@ -97,9 +97,11 @@ function inWords({ about, cut }: Timeline, bookings: Booking[], lines: { at: Dat
 }
 
 function bookingInWords(booking: Booking): string {
-  const { bankId, identifier, direction, settlementDay, statementId } = booking;
-  const where = statementId === null ? 'is in none of its files' : `is in its file ${statementId}`;
-  return `${direction} ${identifier} of ${inMoney(booking)} at ${bankId}, settled ${settlementDay}, ${where}`;
+  const { bankId, identifier, direction, settlementDay, statementId, bookedOn } = booking;
+  const where =
+    statementId === null ? 'is in none of its files' : `is in its file ${statementId}, booked ${bookedOn}`;
+  const settled = settlementDay === null ? 'settles nothing' : `settled ${settlementDay}`;
+  return `${direction} ${identifier} of ${inMoney(booking)} at ${bankId}, ${settled}, ${where}`;
 }
 
 function headline({ id, kind, reference, status, amount, currency, bankId, merchantId }: About): string {

@@ -9,11 +9,11 @@ import { keys } from '../support/keyring';
 
 const test = databaseOfFile();
 const cli = createCli(test, keys);
+const said = (message: string) => ({ code: 1, err: expect.stringContaining(message) as string });
 const today = () => calendarDay(new Date(), 'Africa/Lagos');
 
 interface Output {
-  banks: { bankId: string; reached: Record<string, string>; withoutLine: object[] }[];
-  files: { statementId: string }[];
+  banks: { bankId: string; withoutLine: object[]; files: object[] }[];
 }
 
 it('lists files, the days that they reach, and by age the bookings that are in none, missing ones too', async () => {
@@ -41,7 +41,8 @@ it('lists files, the days that they reach, and by age the bookings that are in n
   });
   const second = await sendBankFile(test.db, bankId, [`any,${old},5,KES,debit`]);
 
-  const { banks, files } = await cli.json<Output>('bank-files', 'list', '--bank', bankId);
+  const { banks } = await cli.json<Output>('bank-files', 'list', '--bank', bankId);
+  expect(banks).toMatchObject([{ files: [{}, { summary: { lines: 1, matched: 1, missingAtBank: 1 } }] }]);
   expect(banks).toEqual([
     {
       bankId,
@@ -51,11 +52,11 @@ it('lists files, the days that they reach, and by age the bookings that are in n
         { currency: 'NGN', olderThanDays: 0, bookings: 1, amount: 1, since: addDays(today(), -1) },
         { currency: 'NGN', olderThanDays: 30, bookings: 1, amount: 1, since: old },
       ],
+      files: [
+        expect.objectContaining({ statementId: second, status: 'completed', from: old, through: old }),
+        expect.objectContaining({ statementId: first, from, through }),
+      ],
     },
-  ]);
-  expect(files).toMatchObject([
-    { statementId: second, bankId, status: 'completed', from: old, through: old },
-    { statementId: first, from, through, summary: { lines: 1, matched: 1, missingAtBank: 1 } },
   ]);
   const all = await cli.json<Output>('bank-files', 'list');
   expect(all.banks.map((one) => one.bankId)).toEqual(expect.arrayContaining([bankId, other.bankId]));
@@ -63,7 +64,9 @@ it('lists files, the days that they reach, and by age the bookings that are in n
   expect(out).toMatch(
     new RegExp(`Bank \\(${bankId}\\): its files reach KES ${through}, NGN ${through}\\.\n`),
   );
-  expect(out).toMatch(new RegExp(`│ 31 to 90 days +│ 1 +│ NGN 1\\.00 +│ ${old} │`));
+  expect(out).toContain(
+    `In no file: 1 booking, NGN 1.00, settled more than 30 days ago, the oldest on ${old}.\n`,
+  );
   expect(out).toContain(`Bank (${other.bankId}): it has sent no file, and no booking lacks its line.\n`);
   expect(await cli.run('bank-files', 'list', '--bank', 'bnk_1')).toMatchObject({ code: 1 });
 });
@@ -80,10 +83,53 @@ it('prints the differences of a file, as its bank reads them by API', async () =
   await api.close();
   expect(csv).toContain('unknown_here');
   expect(await cli.run('bank-files', 'differences', statementId)).toEqual({ code: 0, out: csv, err: '' });
-  const { differences } = await cli.json<{ differences: object[] }>('bank-files', 'differences', statementId);
-  expect(differences).toMatchObject([
-    { difference: 'unknown_here', bankTransactionId: '=unknown', amount: 7.5 },
-    { difference: 'malformed', line: 3 },
-  ]);
   expect(await cli.run('bank-files', 'differences', 'stm_1')).toMatchObject({ code: 1, out: '' });
+});
+
+it('sets from which day on bookings are expected, for the audit record too', async () => {
+  const standing = await standingApproval(test.db);
+  const { bankId } = standing;
+  await charge(test.db, standing);
+  const old = addDays(today(), -40);
+  await asSchemaLogin(
+    test.url,
+    `UPDATE expected_bookings SET settlement_day = '${old}' WHERE bank_id = '${bankId}'`,
+  );
+  const withoutLine = async () =>
+    (await cli.json<Output>('bank-files', 'list', '--bank', bankId)).banks[0]?.withoutLine.length;
+  const from = (day: string) => cli.json('bank-files', 'from', bankId, day, '--reason', 'TICKET-5');
+  expect(await withoutLine()).toBe(1);
+  expect(await from(addDays(old, 1))).toEqual({ bankId, from: addDays(old, 1) });
+  expect(await withoutLine()).toBe(0);
+  await from(old);
+  expect(await withoutLine()).toBe(1);
+  const { events } = await cli.json<{ events: object[] }>('audit', '--entity', bankId);
+  expect(events.at(-1)).toMatchObject({
+    entityId: bankId,
+    reason: 'TICKET-5',
+    before: { begins: addDays(old, 1) },
+    after: { begins: old },
+  });
+  expect(await cli.run('bank-files', 'from', bankId, old)).toMatchObject(said('--reason'));
+  expect(await cli.run('bank-files', 'from', bankId, 'May', '--reason', 'x')).toMatchObject(
+    said('is no day'),
+  );
+  expect(await cli.run('bank-files', 'from', 'bnk_1', old, '--reason', 'x')).toMatchObject(
+    said('is no bank'),
+  );
+});
+
+it('withdraws a wrong file, with the exceptions that it made', async () => {
+  const { bankId } = await standingApproval(test.db);
+  const lines = ['a', 'b'].map((id) => `wrong-${id},${today()},7.50,NGN,debit`);
+  const statementId = await sendBankFile(test.db, bankId, lines);
+  const open = async () =>
+    (await cli.json<{ exceptions: object[] }>('exceptions', 'list', '--entity', bankId)).exceptions.length;
+  expect(await open()).toBe(2);
+  const withdraw = () => cli.json('bank-files', 'withdraw', statementId, '--reason', 'of another account');
+  expect(await withdraw()).toEqual({ statementId, status: 'withdrawn' });
+  expect(await open()).toBe(0);
+  expect(await withdraw()).toEqual({ statementId, status: 'withdrawn' });
+  const { banks } = await cli.json<Output>('bank-files', 'list', '--bank', bankId);
+  expect(banks).toMatchObject([{ files: [{ statementId, status: 'withdrawn' }] }]);
 });

@@ -31,8 +31,18 @@ it('shows the operator what a bank, a merchant and a provider are shown by API',
   await api.close();
 
   const { out } = await cli.run('statement', 'show', '--entity', standing.bankId, '--date', today);
-  expect(out).toMatch(new RegExp(`^date +${today}\n`));
-  expect(out).toMatch(/\nwriteOffs +1, 1\n/);
+  expect(out).toMatch(new RegExp(`^date +${today}\n[^]*\nopening balance +NGN 0\\.00\n`));
+  expect(out).toMatch(/\nwrite offs +1, NGN 1\.00\n/);
+  const ofMonth = await cli.run(
+    'statement',
+    'show',
+    '--entity',
+    standing.bankId,
+    '--month',
+    today.slice(0, 7),
+  );
+  // The days before changed nothing.
+  expect(ofMonth.out.match(/not final yet/g)).toHaveLength(1);
 });
 
 it.each([

@@ -420,14 +420,24 @@ test('a charge has each booking that its banks are to make, with the file that h
   const statementId = await sendBankFile(db, bankId, [`tx-${id},${today},1,NGN,debit`]);
 
   const { bookings } = await cli.json<{ bookings: object[] }>('why', refundId);
-  const ofBank = { bankId, currency: 'NGN', settlementDay: today };
+  const ofBank = { bankId, currency: 'NGN', settlementDay: today, isExtra: false };
+  const inFile = { statementId, bookedOn: today };
   expect(bookings).toEqual([
-    { ...ofBank, identifier: `tx-${id}`, direction: 'debit', amount: 1, statementId },
-    { ...ofBank, identifier: `tx-${refundId}`, direction: 'credit', amount: 0.3, statementId: null },
+    { ...ofBank, identifier: `tx-${id}`, direction: 'debit', amount: 1, ...inFile },
+    {
+      ...ofBank,
+      identifier: `tx-${refundId}`,
+      direction: 'credit',
+      amount: 0.3,
+      statementId: null,
+      bookedOn: null,
+    },
   ]);
   const { out } = await cli.run('why', reference);
   expect(out).toMatch(
-    new RegExp(`\ndebit tx-${id} of NGN 1\\.00 at Bank \\(${bankId}\\), .* is in its file ${statementId}\n`),
+    new RegExp(
+      `\ndebit tx-${id} of NGN 1\\.00 at Bank \\(${bankId}\\), .* is in its file ${statementId}, booked ${today}\n`,
+    ),
   );
   expect(out).toMatch(new RegExp(`\ncredit tx-${refundId} of NGN 0\\.30 .* is in none of its files\n`));
 });

@@ -1,8 +1,5 @@
 import { execFile } from 'node:child_process';
 import path from 'node:path';
-import { promisify } from 'node:util';
-
-const run = promisify(execFile);
 
 /** It is shown once, when the entity is made. */
 export interface Identity {
@@ -28,12 +25,20 @@ export class Operator {
     name: string,
     options: string[] = [],
   ): Promise<Identity> {
-    const command = ['entity', 'create', '--type', type, '--name', name, ...options, '--json'];
-    const { stdout } = await run(
-      process.execPath,
-      [path.join(__dirname, '../..', 'bin', 'assent.js'), ...command],
-      { cwd: this.folder, env: this.environment, timeout: COMMAND_WITHIN_MS },
-    );
-    return JSON.parse(stdout) as Identity;
+    const words = ['entity', 'create', '--type', type, '--name', name, ...options, '--json'];
+    const { code, output } = await this.run(words);
+    if (code !== 0) throw new Error(output);
+    return JSON.parse(output) as Identity;
+  }
+
+  /** @returns what it printed; of a command that failed with what is wrong */
+  async run(words: string[]): Promise<{ code: number; output: string }> {
+    const program = path.join(__dirname, '../..', 'bin', 'assent.js');
+    const options = { cwd: this.folder, env: this.environment, timeout: COMMAND_WITHIN_MS };
+    return new Promise((resolve) => {
+      execFile(process.execPath, [program, ...words], options, (error, stdout, stderr) =>
+        resolve({ code: error ? Number(error.code ?? -1) : 0, output: error ? stdout + stderr : stdout }),
+      );
+    });
   }
 }

@@ -11,8 +11,8 @@ export interface WithoutLine {
   /** The place of the age in `AGES`; after the last, of older bookings. */
   age: number;
   bookings: number;
-  /** Minor units, as text. */
-  amount: string;
+  /** Minor units. */
+  amount: bigint;
   /** The oldest settlement day of these. */
   since: string;
 }
@@ -36,6 +36,6 @@ export function bookingsWithoutLine(db: Executor, bankId: string): Promise<Witho
       WHERE x.kind = 'missing_at_bank' AND x.state <> 'resolved' AND ${bankId} IN (x.bank_id, x.payee_bank_id))
     SELECT currency::text, width_bucket((clock_timestamp() AT TIME ZONE ${db.timeZone})::date - settlement_day,
         ${AGES.map((days) => days + 1)}::int[]) AS age,
-      count(*)::int AS bookings, sum(amount)::text AS amount, min(settlement_day)::text AS since
+      count(*)::int AS bookings, sum(amount)::bigint AS amount, min(settlement_day)::text AS since
     FROM without_line GROUP BY 1, 2 ORDER BY 1, 2`;
 }

@@ -2,7 +2,7 @@ import type { Direction } from '../../domain/books/bank-file';
 import type { Executor } from '../pool/connection';
 import { customPlan } from '../pool/statement';
 
-/** A booking that a bank is to make, and the file that has it. */
+/** A booking that a bank is to make, or has made beside, and the file that has it. */
 export interface Booking {
   bankId: string;
   /** The bank's own id; at the payee's bank the reference of the payment. */
@@ -10,9 +10,13 @@ export interface Booking {
   direction: Direction;
   amount: bigint;
   currency: string;
-  settlementDay: string;
-  /** The latest file that has it; null if none does. */
+  /** Null where it settles nothing. */
+  settlementDay: string | null;
+  /** The latest file that has it, and the bank's booking date; null if none does. */
   statementId: string | null;
+  bookedOn: string | null;
+  /** Whether the bank booked it beside what settled. */
+  isExtra: boolean;
 }
 
 /** More than the charges of a schedule have; none has more than some dozens. */
@@ -30,7 +34,13 @@ export async function findBookings(db: Executor, chargeIds: string[]): Promise<B
       UNION SELECT bank_id, reversal_bank_transaction_id, 'bankTransactionId' FROM reconciliation_exceptions
       WHERE billing_request_id = ANY(${chargeIds}))
     SELECT e.bank_id, e.identifier, e.direction, e.amount::bigint, e.currency::text,
-      e.settlement_day::text AS settlement_day, e.matched_by AS statement_id
+      e.settlement_day::text AS settlement_day, e.matched_by AS statement_id, e.booked_on::text AS booked_on,
+      false AS is_extra
     FROM named JOIN expected_bookings e USING (bank_id, identified_by, identifier)
-    ORDER BY e.settlement_day, e.identifier LIMIT ${FOUND_MAX}`;
+    WHERE e.billing_request_id = ANY(${chargeIds})
+    UNION ALL
+    SELECT bank_id, bank_transaction_id, direction, amount::bigint, currency::text, NULL, matched_by,
+      booked_on::text, true
+    FROM extra_bookings WHERE billing_request_id = ANY(${chargeIds})
+    ORDER BY is_extra, settlement_day, booked_on, identifier LIMIT ${FOUND_MAX}`;
 }

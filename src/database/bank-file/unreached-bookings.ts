@@ -9,8 +9,8 @@ export interface Unreached {
   bookings: number;
   /** The bank has more than were counted. */
   isMinimum: boolean;
-  /** Minor units, as text. */
-  amount: string;
+  /** Minor units. */
+  amount: bigint;
   /** The oldest settlement day of these. */
   since: string;
   /** The day that the bank's files reach in this currency; null if no file does. */
@@ -75,6 +75,6 @@ function unreached(db: Executor, until: ReadonlyMap<string, string>, atMost: num
           AND e.settlement_day > coalesce(greatest(own.day, every.day), '-infinity')
         ORDER BY e.settlement_day LIMIT ${atMost}) AS e)
     SELECT bank_id, currency::text, count(*)::int AS bookings, bool_or(is_minimum) AS is_minimum,
-      sum(amount)::text AS amount, min(settlement_day)::text AS since, max(reached)::text AS reached
+      sum(amount)::bigint AS amount, min(settlement_day)::text AS since, max(reached)::text AS reached
     FROM oldest GROUP BY 1, 2 ORDER BY 1, 2`;
 }
