@@ -161,4 +161,14 @@ describe('a file that is withdrawn', () => {
     await send([], LATER);
     expect((await exceptions()).toSorted()).toEqual(['unknown_here B', 'unknown_here X']);
   });
+
+  test('leaves its booking to the line that another file has by the reference', async () => {
+    const { reference } = await paid('A');
+    const wrong = await send([debit('A')]);
+    await send([debit('Y', { reference })]);
+    expect(await exceptions()).toEqual(['unknown_here Y']);
+    await withdraw(wrong);
+    expect(await exceptions()).toEqual([]);
+    expect(await summaryOf(await send([], LATER))).toMatchObject({ missingAtBank: 0 });
+  });
 });
