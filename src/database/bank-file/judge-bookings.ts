@@ -1,6 +1,6 @@
 import type { Resolution } from '../../domain/books/reconciliation-exception';
 import type { Executor } from '../pool/connection';
-import { raw, sql } from '../pool/statement';
+import { prepared, raw, sql } from '../pool/statement';
 import { endExceptions } from '../reconciliation-exception/end-exceptions';
 import { openExceptions, type NewException } from '../reconciliation-exception/open-exceptions';
 import { takeBackWriteOff } from '../reversal/write-off-charge';
@@ -37,6 +37,7 @@ export async function judgeBookings(
   await lockCharges(trx, billingRequestIds);
   const adopted = await adoptLines(trx, billingRequestIds);
   await moveDates(trx, billingRequestIds);
+  await freeAnswered(trx, billingRequestIds);
   await bookOwnLines(trx, billingRequestIds);
   await takeBackWriteOffs(trx, billingRequestIds);
   while (await pairNext(trx, billingRequestIds));
@@ -81,7 +82,7 @@ export function placeUnknown(
   bankId: string,
   lines: ReturnType<typeof unknownLines>,
 ): Promise<Placed[]> {
-  return trx.rows<Placed>`
+  return prepared(trx).rows<Placed>`
     WITH line AS MATERIALIZED (${lines}),
     ${placeLines(bankId, null)},
     ranked AS (
@@ -197,6 +198,30 @@ async function moveDates(trx: Executor, billingRequestIds: string[]): Promise<vo
     WHERE ${raw(isRow('x', 't'))}`;
 }
 
+/** SQL: whether an answer that did not settle the charge or refund of a line `x` named an id. */
+const isAnswered = (id: string) => `EXISTS (
+  SELECT FROM bank_transactions t WHERE t.bank_id = x.bank_id AND t.bank_transaction_id = ${id}
+    AND t.resource_id = coalesce(x.refund_id, x.billing_request_id))`;
+
+/** A line that was a booking by its reference belongs to the answer that has named its id since. */
+async function freeAnswered(trx: Executor, billingRequestIds: string[]): Promise<void> {
+  await trx.rows`
+    WITH its AS MATERIALIZED (
+      SELECT x.*, coalesce(r.reference, b.reference) AS reference
+      FROM expected_bookings x JOIN billing_requests b ON b.id = x.billing_request_id LEFT JOIN refunds r ON r.id = x.refund_id
+      WHERE x.billing_request_id = ANY(${billingRequestIds}) AND x.identified_by = 'bankTransactionId'
+        AND x.booked_id IS NOT NULL AND ${raw(isAnswered('x.booked_id'))}),
+    extra AS (
+      INSERT INTO extra_bookings (bank_id, bank_transaction_id, direction, booked_on, amount, currency, reference,
+        billing_request_id, refund_id, is_extra, first_matched_by, matched_by)
+      SELECT bank_id, booked_id, direction, booked_on, amount, currency, reference, billing_request_id, refund_id, true,
+        first_matched_by, matched_by
+      FROM its ON CONFLICT DO NOTHING)
+    UPDATE expected_bookings e SET booked_on = NULL, booked_id = NULL, first_matched_by = NULL, matched_by = NULL
+    FROM its i WHERE e.bank_id = i.bank_id AND e.identified_by = i.identified_by AND e.identifier = i.identifier
+      AND e.direction = i.direction`;
+}
+
 /**
  * A line that came before its charge or refund ended is its booking now: by its id, else by its
  * reference, unless its counterpart has taken it back.
@@ -213,7 +238,8 @@ async function bookOwnLines(trx: Executor, billingRequestIds: string[]): Promise
           AND e.identifier = i.identifier AND (e.direction, e.amount, e.currency) = (x.direction, x.amount, x.currency)
           AND e.billing_request_id = x.billing_request_id AND e.matched_by IS NULL AND e.ended_at IS NULL
       WHERE x.billing_request_id = ANY(${billingRequestIds})
-        AND (is_by_id OR (x.stands AND x.reference IS NOT NULL))
+        AND (is_by_id OR (x.stands AND x.reference IS NOT NULL
+          AND (i.identified_by = 'reference' OR NOT ${raw(isAnswered('x.bank_transaction_id'))})))
       ORDER BY e.bank_id, e.identified_by, e.identifier, e.direction, is_by_id DESC, x.booked_on, x.bank_transaction_id),
     booked AS (
       UPDATE expected_bookings e SET first_matched_by = i.first_matched_by, matched_by = i.matched_by,

@@ -1,5 +1,5 @@
 import type { Database, Executor } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { prepared, raw } from '../pool/statement';
 import { roomToKeep } from './kept-differences';
 import { keepExtra, placeLines } from './place-lines';
 import { workOnFile } from './receive-bank-file';
@@ -7,8 +7,8 @@ import { workOnFile } from './receive-bank-file';
 /**
  * Matches the lines of a bank file with the bookings that are expected of its bank, page by page.
  *
- * One SQL statement joins a page, counts it, keeps its differences and deletes it. So each line
- * counts once, even if a process dies in between. Matching locks no charge: exceptions are opened
+ * One transaction joins a page, counts it, keeps its differences and deletes it. So each line counts
+ * once, even if a process dies in between. Matching locks no charge: exceptions are opened
  * and ended by transactions of their own.
  */
 
@@ -22,24 +22,62 @@ export interface Matching {
   heartbeat: () => void;
 }
 
+/**
+ * Takes the file's next page, and matches its plain lines: those that are their booking by id, side,
+ * amount and currency. Nearly all are, so these cost one probe and nothing else. Of lines with one
+ * id the first is plain.
+ *
+ * @returns the page's other lines, as JSON, if there are any
+ */
+const matchPlain = (trx: Executor, bankId: string, statementId: string) =>
+  trx.row<{ position: number; others: string | null }>`
+  WITH page AS (
+    DELETE FROM bank_statement_pages WHERE (statement_id, position) = (
+      SELECT statement_id, position FROM bank_statement_pages WHERE statement_id = ${statementId} ORDER BY position LIMIT 1)
+    RETURNING position, lines),
+  line AS MATERIALIZED (
+    SELECT n, v, (v->>1)::date AS day, (v->>2)::bigint AS amount, v->>3 AS currency, v->>4 AS direction, v->>5 AS id,
+      v->>7 AS problem
+    FROM page, jsonb_array_elements(page.lines) WITH ORDINALITY AS e (v, n)),
+  plain AS (
+    UPDATE expected_bookings e SET matched_by = ${statementId}, booked_on = l.day,
+      first_matched_by = coalesce(e.first_matched_by, ${statementId})
+    FROM (SELECT DISTINCT ON (id COLLATE "C", direction) * FROM line WHERE problem IS NULL
+      ORDER BY id COLLATE "C", direction, n) AS l
+    WHERE e.bank_id = ${bankId} AND e.identified_by = 'bankTransactionId' AND e.identifier = l.id AND e.direction = l.direction
+      AND (e.amount, e.currency) = (l.amount, l.currency) AND e.ended_at IS NULL AND (e.matched_by IS NULL
+        OR (e.booked_id IS NULL AND e.booked_on = l.day AND e.matched_by <> ${statementId}))
+    RETURNING l.n),
+  counted AS (
+    UPDATE bank_statements SET matched = matched + (SELECT count(*) FROM plain) WHERE id = ${statementId})
+  SELECT position, (
+    SELECT jsonb_agg(v ORDER BY n)::text FROM line WHERE NOT EXISTS (SELECT FROM plain p WHERE p.n = line.n)) AS others
+  FROM page`;
+
 /** The longest of ISO 20022. A longer reference is none of the network's. */
 const REFERENCE_KEPT = 35;
 /**
  * A line that an earlier file had is matched again; a line repeated in this file is a duplicate. A
  * difference without room holds nothing, and the bank's next file tells it again.
+ *
+ * @param lines JSON, as `matchPlain` leaves them
  */
-const matchPage = (trx: Executor, bankId: string, statementId: string) =>
-  trx.row`
+const matchOthers = (
+  trx: Executor,
+  {
+    bankId,
+    statementId,
+    position,
+    lines,
+  }: { bankId: string; statementId: string; position: number; lines: string },
+) =>
+  prepared(trx).rows`
   WITH room AS MATERIALIZED (${roomToKeep(statementId)}),
-  page AS (
-    DELETE FROM bank_statement_pages WHERE (statement_id, position) = (
-      SELECT statement_id, position FROM bank_statement_pages WHERE statement_id = ${statementId} ORDER BY position LIMIT 1)
-    RETURNING position, lines),
   line AS MATERIALIZED (
-    SELECT page.position + n::int - 1 AS position, (v->>0)::int AS line, (v->>1)::date AS day, (v->>2)::bigint AS amount,
+    SELECT ${position}::int + n::int - 1 AS position, (v->>0)::int AS line, (v->>1)::date AS day, (v->>2)::bigint AS amount,
       v->>3 AS currency, v->>4 AS direction, v->>5 AS id, v->>6 AS reference, v->>7 AS problem,
       (v->>8)::boolean IS TRUE AS is_reversal
-    FROM page, jsonb_array_elements(page.lines) WITH ORDINALITY AS e (v, n)),
+    FROM jsonb_array_elements(${lines}::jsonb) WITH ORDINALITY AS e (v, n)),
   ${placeLines(bankId, statementId)},
   keyed AS (
     SELECT p.*, is_booking, CASE WHEN is_booking THEN concat_ws(' ', identified_by, e_direction, identifier)
@@ -122,7 +160,7 @@ const matchPage = (trx: Executor, bankId: string, statementId: string) =>
       count(*) FILTER (WHERE difference = 'malformed') AS malformed,
       count(*) FILTER (WHERE difference = 'pending') AS pending
     FROM said) AS c LEFT JOIN kept k ON true
-  WHERE s.id = ${statementId} AND c.lines > 0 RETURNING s.id`;
+  WHERE s.id = ${statementId}`;
 
 export async function matchLines(matching: Matching, statementId: string): Promise<void> {
   while (await matchNextPage(matching, statementId)) matching.heartbeat();
@@ -130,8 +168,9 @@ export async function matchLines(matching: Matching, statementId: string): Promi
 
 /** @returns whether there was a page left */
 const matchNextPage = ({ db }: Matching, statementId: string): Promise<boolean> =>
-  workOnFile(
-    db,
-    statementId,
-    async (trx, { bankId }) => (await matchPage(trx, bankId, statementId)) !== undefined,
-  );
+  workOnFile(db, statementId, async (trx, { bankId }) => {
+    const page = await matchPlain(trx, bankId, statementId);
+    if (page?.others)
+      await matchOthers(trx, { bankId, statementId, position: page.position, lines: page.others });
+    return page !== undefined;
+  });

@@ -204,9 +204,12 @@ function findThere(
   SELECT x.id AS exception_id, x.id IS NULL AND NOT EXISTS (
     SELECT FROM expected_bookings e WHERE d.kind <> 'unknown_here' AND ${isBooking(bankId)}
       AND (e.ended_at IS NOT NULL OR (d.kind = 'missing_at_bank' AND e.matched_by IS NOT NULL)))
-    AND NOT (d.kind = 'unknown_here' AND (d.billing_request_id IS NOT NULL OR EXISTS (
-      SELECT FROM extra_bookings e WHERE e.bank_id = ${bankId} AND (e.bank_transaction_id, e.direction, e.booked_on, e.amount,
-        e.currency) = (d.bank_transaction_id, d.direction, d.booked_on, d.booked_amount, d.booked_currency)))) AS is_new
+    AND NOT (d.kind = 'unknown_here' AND d.billing_request_id IS NOT NULL) AND NOT EXISTS (
+      SELECT FROM extra_bookings e WHERE e.bank_id = ${bankId} AND (e.bank_transaction_id, e.direction, e.amount, e.currency)
+        = (d.bank_transaction_id, d.direction, d.booked_amount, d.booked_currency) AND CASE d.kind
+          WHEN 'unknown_here' THEN e.booked_on = d.booked_on
+          -- Its booking became an extra one, which it has taken back.
+          ELSE d.kind = 'amount_differs' AND NOT e.is_extra AND e.counterpart_id IS NOT NULL END) AS is_new
   FROM jsonb_to_recordset(${recordsOf(given)}::jsonb) AS d (n int, kind text, billing_request_id text, refund_id text,
       bank_transaction_id text, direction text, booked_amount bigint, booked_currency text, booked_on date, network_reference text,
       missing_direction text),

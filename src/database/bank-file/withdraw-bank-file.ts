@@ -104,8 +104,15 @@ async function withdrawExtra(
   [after = '']: string[],
 ): Promise<string[] | undefined> {
   const found = await trx.rows<{ id: string }>`
-    SELECT DISTINCT billing_request_id AS id FROM extra_bookings
-    WHERE bank_id = ${bankId} AND ${statementId} IN (first_matched_by, matched_by) AND billing_request_id > ${after}
+    (SELECT DISTINCT billing_request_id AS id FROM extra_bookings
+     WHERE bank_id = ${bankId} AND ${statementId} IN (first_matched_by, matched_by) AND billing_request_id > ${after}
+     ORDER BY 1 LIMIT ${raw(CHARGES)})
+    UNION
+    -- Another file may have the line of a booking that is in no file by now.
+    (SELECT DISTINCT x.billing_request_id FROM extra_bookings x JOIN expected_bookings e USING (billing_request_id)
+     WHERE x.bank_id = ${bankId} AND x.stands AND x.billing_request_id > ${after}
+       AND e.bank_id = x.bank_id AND e.matched_by IS NULL AND e.ended_at IS NULL
+     ORDER BY 1 LIMIT ${raw(CHARGES)})
     ORDER BY 1 LIMIT ${raw(CHARGES)}`;
   const ids = found.map(({ id }) => id);
   await lockCharges(trx, ids);

@@ -4,7 +4,7 @@ import { Pool, types, type ClientBase, type PoolClient, type QueryConfig, type Q
 import { remember } from '../../domain/remember';
 import { CommitLost, DatabaseSilent, isUnavailable } from './availability';
 import type { Keyring } from '../keyring/keyring';
-import { STATEMENTS, type Statements } from './statement';
+import { STATEMENTS, type Plan, type Statements } from './statement';
 import { createWaking } from './wake-relays';
 
 // Money is int8: as bigint it is exact. count(*) is int8 as well, so queries cast counts to int.
@@ -335,13 +335,13 @@ const TEXTS_MAX = 1_000;
 function createPreparation() {
   const runs = new Map<string, number>();
   const names = new Map<string, string>();
-  return (text: string, values: unknown[] = [], plan?: 'custom plan'): QueryConfig<unknown[]> => {
+  return (text: string, values: unknown[] = [], plan?: Plan): QueryConfig<unknown[]> => {
     if (plan === 'custom plan') return { text, values };
     const name = names.get(text);
     if (name !== undefined) return { name, text, values };
     if (values.length > 0 && names.size < PREPARED_MAX) {
       const run = (runs.get(text) ?? 0) + 1;
-      if (run < PREPARED_AFTER_RUNS) remember(runs, TEXTS_MAX, text, run);
+      if (run < PREPARED_AFTER_RUNS && plan !== 'one plan') remember(runs, TEXTS_MAX, text, run);
       else {
         names.set(text, `assent_${names.size}`);
         runs.delete(text);

@@ -7,6 +7,8 @@ export class Fragment {
   ) {}
 }
 
+export type Plan = 'custom plan' | 'one plan';
+
 /** A part of a statement; its `${}` are as a statement's. */
 export function sql(texts: TemplateStringsArray, ...values: unknown[]): Fragment {
   return new Fragment(texts, values);
@@ -39,9 +41,10 @@ function positional(statement: Fragment, bound: unknown[]): string {
 export interface Statements {
   /**
    * @param text one statement, whose parameters are `$1`, `$2`, …; without values it may be several
-   * @param plan `custom plan` if no plan suits all values: Postgres then plans for these
+   * @param plan `custom plan` if no plan suits all values: Postgres then plans for these;
+   *   `one plan` if a plan costs more than a run: it is kept from the first on
    */
-  query(text: string, values?: unknown[], plan?: 'custom plan'): Promise<{ rows: unknown[] }>;
+  query(text: string, values?: unknown[], plan?: Plan): Promise<{ rows: unknown[] }>;
   /** @throws Error for an undefined value; null is NULL */
   rows<Row>(this: Statements, texts: TemplateStringsArray, ...values: unknown[]): Promise<Row[]>;
   /** The first row, if there is any. */
@@ -71,6 +74,11 @@ export const STATEMENTS: Omit<Statements, 'query'> = {
 /** The same executor, for statements whose values decide the plan: Postgres plans for these. */
 export function customPlan<Same extends Statements>(db: Same): Same {
   return { ...db, query: (text, values) => db.query(text, values, 'custom plan') };
+}
+
+/** The same executor, for long statements whose planning takes longer than a run. */
+export function prepared<Same extends Statements>(db: Same): Same {
+  return { ...db, query: (text, values) => db.query(text, values, 'one plan') };
 }
 
 /** As many names as the columns of all statements. */

@@ -192,4 +192,14 @@ describe('a file that is withdrawn', () => {
     expect(await summaryOf(await send([debit('X')], LATER))).toMatchObject({ missingAtBank: 1 });
     expect(await exceptions()).toContain('missing_at_bank A');
   });
+
+  test('leaves its booking to the line that another file has by the reference', async () => {
+    const { reference } = await paid('A');
+    const wrong = await send([debit('A')]);
+    await send([debit('Y', { reference })]);
+    expect(await exceptions()).toEqual(['unknown_here Y']);
+    await withdraw(wrong);
+    expect(await exceptions()).toEqual([]);
+    expect(await summaryOf(await send([], LATER))).toMatchObject({ missingAtBank: 0 });
+  });
 });
