@@ -137,6 +137,19 @@ test('that no money moved is refused for a charge whose own debit is in the file
   expect(await says('no_money_moved')).toMatchObject({ code: 'booked_at_bank' });
 });
 
+test.each([60, 140])(
+  'that no money moved is refused for a charge whose own debit is in a file with %i in place of 100',
+  async (amount) => {
+    const id = `tx-${charged.id}`;
+    await send(line(id, 'debit', { amount }));
+    const data = { bankTransactionId: id, bookingDate: TODAY };
+    expect(await says('no_money_moved')).toMatchObject({ code: 'booked_at_bank', data });
+    expect(await charges()).toEqual(PAID);
+    expect(await says('reversed', 'back')).toBe('reversed');
+    expect(await charges()).toEqual({ ...PAID, reversed: 100 });
+  },
+);
+
 test('a late decline does not end what a file shows', async () => {
   const late = await bill(db, bank);
   await moveClock(db, bank.merchantId, '2 days');
