@@ -304,11 +304,11 @@ describe('a refund that its bank does not answer', () => {
     await remindOn(10);
     expect(await exceptions()).toEqual(['unanswered open']);
   });
-  const answered = (action: 'completed' | 'rejected') =>
+  const answered = (action: 'completed' | 'rejected', id = 'R') =>
     db.transaction((trx) =>
       answerRefund(trx, bank.bankId, refundId, {
         action,
-        bankTransactionId: action === 'completed' ? 'R' : null,
+        bankTransactionId: action === 'completed' ? id : null,
         reason: action === 'rejected' ? 'account_closed' : null,
       }),
     );
@@ -320,6 +320,15 @@ describe('a refund that its bank does not answer', () => {
     await answered(action);
     expect(await exceptions()).toEqual([`unanswered resolved ${end}`]);
     expect(await charges()).toEqual({ ...PAID, refunded });
+  });
+
+  test.each([
+    ['completed', 'unanswered resolved confirmed'],
+    ['rejected', 'unanswered open'],
+  ] as const)('and then names a used id, and calls it %s, leaves the exception: %s', async (action, left) => {
+    await answered('completed', `tx-${charged.id}`);
+    await answered(action);
+    expect(await exceptions()).toEqual([left]);
   });
 
   test.each([
