@@ -147,7 +147,7 @@ export const sql = `
       direction                    text CHECK (direction IN ('debit', 'credit')),
       booked_amount                amount,
       booked_currency              currency,
-      -- The day of a line that is unknown here, as the bank wrote it.
+      -- The day of a line that is unknown here or differs, as the bank wrote it.
       booked_on                    date,
       -- The first and the latest file of the bank that report it.
       first_reported_in            text,

@@ -159,7 +159,7 @@ function exceptionOf(bankId: string, statementId: string, one: Opening): NewExce
       bookedAmount: minorUnits(one.amount),
       bookedCurrency: one.currency ?? null,
       reference: isNamed ? (one.reference ?? null) : null,
-      bookedOn: isUnknown ? (one.bookingDate ?? null) : null,
+      bookedOn: one.bookingDate ?? null,
       reportedIn: statementId,
     },
   };

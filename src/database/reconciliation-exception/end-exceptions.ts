@@ -135,13 +135,16 @@ export async function endExplained(
     resolution: Resolution;
     billingRequestIds: string[];
     refundId?: string | null;
+    /** The kind of answers beneath it that are explained, too. */
+    beneath?: ExceptionKind;
   },
 ): Promise<void> {
-  const { kind, resolution, billingRequestIds, refundId = null } = explained;
+  const { kind, resolution, billingRequestIds, refundId = null, beneath = kind } = explained;
   const found = await trx.rows<{ id: string }>`
     SELECT id FROM reconciliation_exceptions x
     WHERE billing_request_id = ANY(${billingRequestIds}) AND refund_id IS NOT DISTINCT FROM ${refundId}
-      AND kind = ${kind} AND ${raw(IS_ALL_SAID)}`;
+      AND kind = ${kind} AND state <> 'resolved' AND NOT EXISTS (
+        SELECT FROM exception_answers a WHERE a.exception_id = x.id AND a.kind NOT IN (x.kind, ${beneath}))`;
   const ids = found.map(({ id }) => id);
   // Each charge that settles passes here, and hardly any has an exception.
   if (ids.length === 0) return;

@@ -67,6 +67,7 @@ export async function answerRefund(
     resolution: isPaid ? 'confirmed' : 'no_money_moved',
     billingRequestIds: [ended.billingRequestId],
     refundId,
+    ...(isPaid && { beneath: 'duplicate_transaction_id' }),
   });
   return { refundId, status: ended.status, agreed: true, duplicate: false };
 }

@@ -32,7 +32,12 @@ export async function refuseBooked(trx: Executor, ending: Ending): Promise<void>
       UNION ALL
       SELECT coalesce(e.booked_id, e.identifier), e.booked_on, e.matched_by FROM expected_bookings e
       WHERE ${deniesOwn}::boolean AND e.bank_id = b.bank_id AND e.identified_by = 'bankTransactionId'
-        AND e.identifier = b.bank_transaction_id AND e.direction = 'debit' AND e.matched_by IS NOT NULL) AS line
+        AND e.identifier = b.bank_transaction_id AND e.direction = 'debit' AND e.matched_by IS NOT NULL
+      UNION ALL
+      -- Its debit with another amount is its booking all the same.
+      SELECT x.bank_transaction_id, x.booked_on, x.reported_in
+      WHERE ${deniesOwn}::boolean AND x.kind = 'amount_differs' AND x.direction = 'debit' AND x.reported_in IS NOT NULL
+        AND (x.bank_id, x.bank_transaction_id) = (b.bank_id, b.bank_transaction_id)) AS line
     WHERE b.id = ${billingRequestId} ORDER BY line.booked_on, line.id LIMIT 1`;
   if (!booked) return;
   const message = `A file of the bank has ${booked.bankTransactionId} of ${booked.bookingDate}, and nothing takes it back.`;

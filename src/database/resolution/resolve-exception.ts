@@ -97,7 +97,7 @@ async function follow(
     await endExpected(trx, exceptionId);
   } else if (refundId !== null) {
     if (ended.paidBy !== null || isUnanswered(ended)) await settleRefund(trx, cause, refundId, ended.paidBy);
-    if (isWrittenOff) await countWrittenOff(trx, billingRequestId);
+    await countWrittenOff(trx, billingRequestId);
   } else if (isWrittenOff) {
     await writeOffRest(trx, { resourceId: exceptionId, billingRequestId, at });
   } else if (resolution === 'no_difference' && kind === 'credit_undelivered') {

@@ -108,17 +108,33 @@ const POSTED = `
       AND e.says LIKE format('%%: debit %1$s %2$s disputed %3$s, credit %1$s %2$s customer_bank %3$s',
         debited, coalesce(r.currency, x.currency), r.bank_id)))`;
 
-/** SQL: charges whose refunded and reversed sums differ from their refunds and reversals. */
+/** SQL: what the network bears of charges: what entries about them leave in `disputed`. */
+const BORNE = `
+  SELECT o.charge, CASE p.direction WHEN 'debit' THEN p.amount ELSE -p.amount END AS amount
+  FROM (SELECT billing_request_id AS charge, id FROM reconciliation_exceptions
+        UNION ALL SELECT billing_request_id, id FROM refunds
+        UNION ALL SELECT billing_request_id, transaction_id FROM reversals) AS o
+    JOIN ledger_entries e ON e.resource_id = o.id
+    JOIN ledger_postings p ON p.entry_id = e.id AND p.account = 'disputed'`;
+
+/** SQL: charges whose sums differ from their refunds, reversals and write-offs. */
 const SUMMED = `
-  SELECT b.id, format('its row says refunded %s and reversed %s; its refunds and reversals come to %s and %s',
-    b.refunded_amount, b.reversed_amount, coalesce(refunded, 0), coalesce(reversed, 0)) AS what
+  SELECT b.id, format('its row says refunded %s, reversed %s and written off %s; its parts come to %s, %s and %s',
+    b.refunded_amount, b.reversed_amount, b.written_off_amount, s.refunded, s.reversed, s.written_off) AS what
   FROM billing_requests b LEFT JOIN (
-    SELECT id, sum(amount) FILTER (WHERE is_refund) AS refunded, sum(amount) FILTER (WHERE NOT is_refund) AS reversed
-    FROM (SELECT billing_request_id AS id, amount, true AS is_refund FROM refunds WHERE status IN ('pending', 'completed')
-          UNION ALL SELECT billing_request_id, amount, false FROM reversals) AS parts
-    WHERE id = ANY(ARRAY(SELECT id FROM ids)) GROUP BY id) AS s USING (id)
+    SELECT id, sum(amount) FILTER (WHERE part = 'refunded') AS refunded, sum(amount) FILTER (WHERE part = 'reversed') AS reversed,
+      sum(amount) FILTER (WHERE part = 'written off') AS written_off
+    FROM (SELECT billing_request_id AS id, amount, CASE WHEN status IN ('pending', 'completed') THEN 'refunded'
+              WHEN EXISTS (SELECT FROM reconciliation_exceptions x WHERE x.refund_id = r.id AND x.resolution = 'written_off')
+              THEN 'written off' END AS part FROM refunds r
+          UNION ALL SELECT billing_request_id, amount, 'reversed' FROM reversals
+          UNION ALL SELECT charge, amount, 'written off' FROM (${BORNE}) AS borne) AS parts
+    WHERE id = ANY(ARRAY(SELECT id FROM ids)) GROUP BY id) AS p USING (id), LATERAL (
+    SELECT coalesce(p.refunded, 0) AS refunded, coalesce(p.reversed, 0) AS reversed,
+      -- No more is written off than is left.
+      least(b.amount - b.refunded_amount - b.reversed_amount, coalesce(p.written_off, 0)) AS written_off) AS s
   WHERE b.id = ANY(ARRAY(SELECT id FROM ids))
-    AND (b.refunded_amount, b.reversed_amount) IS DISTINCT FROM (coalesce(refunded, 0), coalesce(reversed, 0))`;
+    AND (b.refunded_amount, b.reversed_amount, b.written_off_amount) IS DISTINCT FROM (s.refunded, s.reversed, s.written_off)`;
 
 /** Events with webhooks: the receivers, and the types of what they are told. */
 const ANNOUNCED = `

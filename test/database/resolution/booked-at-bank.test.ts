@@ -137,6 +137,19 @@ test('that no money moved is refused for a charge whose own debit is in the file
   expect(await says('no_money_moved')).toMatchObject({ code: 'booked_at_bank' });
 });
 
+test.each([60, 140])(
+  'that no money moved is refused for a charge whose own debit is in a file with %i in place of 100',
+  async (amount) => {
+    const id = `tx-${charged.id}`;
+    await send(line(id, 'debit', { amount }));
+    const data = { bankTransactionId: id, bookingDate: TODAY };
+    expect(await says('no_money_moved')).toMatchObject({ code: 'booked_at_bank', data });
+    expect(await charges()).toEqual(PAID);
+    expect(await says('reversed', 'back')).toBe('reversed');
+    expect(await charges()).toEqual({ ...PAID, reversed: 100 });
+  },
+);
+
 test('a late decline does not end what a file shows', async () => {
   const late = await bill(db, bank);
   await moveClock(db, bank.merchantId, '2 days');
@@ -291,11 +304,11 @@ describe('a refund that its bank does not answer', () => {
     await remindOn(10);
     expect(await exceptions()).toEqual(['unanswered open']);
   });
-  const answered = (action: 'completed' | 'rejected') =>
+  const answered = (action: 'completed' | 'rejected', id = 'R') =>
     db.transaction((trx) =>
       answerRefund(trx, bank.bankId, refundId, {
         action,
-        bankTransactionId: action === 'completed' ? 'R' : null,
+        bankTransactionId: action === 'completed' ? id : null,
         reason: action === 'rejected' ? 'account_closed' : null,
       }),
     );
@@ -307,6 +320,15 @@ describe('a refund that its bank does not answer', () => {
     await answered(action);
     expect(await exceptions()).toEqual([`unanswered resolved ${end}`]);
     expect(await charges()).toEqual({ ...PAID, refunded });
+  });
+
+  test.each([
+    ['completed', 'unanswered resolved confirmed'],
+    ['rejected', 'unanswered open'],
+  ] as const)('and then names a used id, and calls it %s, leaves the exception: %s', async (action, left) => {
+    await answered('completed', `tx-${charged.id}`);
+    await answered(action);
+    expect(await exceptions()).toEqual([left]);
   });
 
   test.each([

@@ -267,9 +267,13 @@ const FOUND: Record<string, string> = {
     UPDATE billing_requests SET amount = 101 WHERE id = ':chargeId'
     -- charges: :chargeId: its row says amount 101, ${EVENT_SAYS} amount 100
     UPDATE billing_requests SET refunded_amount = 1 WHERE id = ':bouncedId'
-    -- charges: :bouncedId: its row says refunded 1 and reversed 0; its refunds and reversals come to 0 and 0
+    -- charges: :bouncedId: its row says refunded 1, reversed 0 and written off 0; its parts come to 0, 0 and 0
     UPDATE billing_requests SET reversed_amount = 0 WHERE id = ':reversedId'
-    -- charges: :reversedId: its row says refunded \d+ and reversed 0; its refunds and reversals come to
+    -- charges: :reversedId: its row says refunded \d+, reversed 0 and written off 0; its parts come to \d+, 99 and 0
+    UPDATE billing_requests SET written_off_amount = 0 WHERE id = ':writtenOffId'
+    -- charges: :writtenOffId: its row says refunded 0, reversed 0 and written off 0; its parts come to 0, 0 and 100
+    UPDATE billing_requests SET written_off_amount = 1 WHERE id = ':chargeId'
+    -- charges: :chargeId: its row says refunded 40, reversed 0 and written off 1; its parts come to 41, 0 and 0
     UPDATE refunds SET amount = 31 WHERE id = ':refundId'
     -- refunds: :refundId: its row says amount 31, ${EVENT_SAYS} amount 30
     UPDATE reversals SET amount = 99 WHERE transaction_id = ':reversalId'
