@@ -1,0 +1,282 @@
+import { without } from '../../storm/items';
+import { LAST, MONTH_BANKS, roundOf, type Case, type Happening, type Month } from '../month';
+import { inNaira, type Difference } from './both';
+import { Subject, type BookedLine, type Move, type Verdict } from './subject';
+
+/**
+ * Fates of a month by the contract: what each file comes to, how each word is answered, which
+ * exceptions there are in the end, and what each bank is owed.
+ */
+
+export interface PredictedFile {
+  bank: number;
+  m: number;
+  summary: Record<string, number>;
+  /** Each as the kind of difference and the id of the bank. */
+  differences: string[];
+}
+
+export interface PredictedCase {
+  one: Case;
+  subject: Subject;
+  /** Answers to all that its bank answers and says, in order. */
+  statuses: (string | undefined)[];
+}
+
+export interface PredictedMonth {
+  files: PredictedFile[];
+  cases: Map<number, PredictedCase>;
+  /** Of lines that are of no case, by their ids. */
+  strays: Map<string, 'open' | 'resolved'>;
+  /** By bank: what the network owes it in the end. */
+  owed: bigint[];
+}
+
+const SIGN_AT_BANK: Record<Move, bigint> = { charges: -1n, reversals: 1n, refunds: 1n, writeOffs: 1n };
+
+type Line = Extract<Happening, { what: 'line' }>;
+
+/** @param dayOf a round, as `2028-01-10` */
+export function predictMonth(month: Month, dayOf: (round: number) => string): PredictedMonth {
+  const owed = Array.from({ length: MONTH_BANKS }, () => 0n);
+  const cases = new Map(
+    month.cases.map((one) => {
+      const move = (kind: Move, sign: bigint) => {
+        owed[one.bank] = (owed[one.bank] ?? 0n) + SIGN_AT_BANK[kind] * sign * one.kobo;
+      };
+      return [
+        one.n,
+        { one, subject: new Subject(one.refundOf !== undefined, move), statuses: [] } as PredictedCase,
+      ];
+    }),
+  );
+  const predicted: PredictedMonth = { files: [], cases, strays: new Map(), owed };
+  const reached = new Map<string, string>();
+  const begins = new Map<number, string>();
+  const files = new Map<string, PredictedFile>();
+  for (const m of momentsOf(month)) {
+    const day = dayOf(roundOf(m));
+    for (let bank = 0; bank < MONTH_BANKS; bank++) {
+      const today = () => ({ day, isLate: (booked: string) => isLate(booked, reachOf(bank)) });
+      file(bank, m, today);
+      for (const { one, subject, statuses } of cases.values()) {
+        if (one.bank !== bank) continue;
+        for (const what of one.happenings.filter((each) => each.m === m)) {
+          if (what.what === 'answer') statuses.push(String(subject.answer(what.says, what.id, today())));
+          else if (what.what === 'silence') subject.silence(today());
+          else if (what.what === 'word') statuses.push(subject.word(what.resolution, what.id, today()));
+        }
+      }
+      withdraw(bank, m, today);
+    }
+  }
+  return predicted;
+
+  function reachOf(bank: number): string {
+    const own = [...reached].flatMap(([key, day]) => (key.startsWith(`${bank} `) ? [day] : []));
+    return own.toSorted().at(-1) ?? '';
+  }
+
+  function file(
+    bank: number,
+    m: number,
+    today: () => { day: string; isLate: (day: string) => boolean },
+  ): void {
+    const lines = linesOf(month, bank, m);
+    const strays = month.strays.filter((one) => one.bank === bank && one.m === m);
+    if (lines.length + strays.length === 0) return;
+    // The same bytes are the same file.
+    const text = JSON.stringify([
+      bank,
+      throughOf(m) && roundOf(m),
+      lines.map(({ one: { n }, line }) => ({ ...line, n, m: 0 })),
+    ]);
+    const before = strays.length === 0 && files.get(text);
+    if (before) {
+      predicted.files.push({ ...before, m });
+      return;
+    }
+    const days = [
+      ...lines.map(({ line }) => dayOf(line.round)),
+      ...strays.map(() => dayOf(roundOf(m))),
+    ].toSorted();
+    const through = throughOf(m) ? dayOf(roundOf(m)) : undefined;
+    const reach = through ?? (days.at(-1) as string);
+    reached.set(`${bank} ${m}`, reach);
+    if (!begins.has(bank)) begins.set(bank, days[0] as string);
+    const counts = { matched: 0, unknownHere: strays.length, missingAtBank: 0, amountDiffers: 0, pending: 0 };
+    const differences = strays.map(({ id }) => `unknown_here ${id}`);
+    for (const { id } of strays) predicted.strays.set(id, 'open');
+    for (const [n, own] of byCase(lines)) {
+      const subject = cases.get(n)?.subject;
+      const booked = own.map(({ id, round, side, byReference }): BookedLine => ({
+        id,
+        day: dayOf(round),
+        side,
+        byReference,
+      }));
+      const isGone = (former: string) =>
+        former >= (days[0] as string) && former <= reach && !booked.some((one) => one.day === former);
+      const verdicts = subject?.file(booked, isGone) ?? [];
+      for (const [i, verdict] of verdicts.entries()) {
+        counts[COUNT[verdict]] += 1;
+        if (verdict === 'unknown_here' || verdict === 'amount_differs')
+          differences.push(`${verdict} ${booked[i]?.id}`);
+      }
+    }
+    for (const { one, subject } of cases.values()) {
+      if (one.bank !== bank) continue;
+      const missing = subject.missing(today(), begins.get(bank) ?? '');
+      counts.missingAtBank += missing.length;
+      differences.push(...missing.map((id) => `missing_at_bank ${id}`));
+    }
+    const summary = {
+      lines: lines.length + strays.length,
+      ...counts,
+      duplicates: 0,
+      malformed: 0,
+      notKept: 0,
+    };
+    const made = { bank, m, summary, differences };
+    files.set(text, made);
+    predicted.files.push(made);
+  }
+
+  /** What a file alone has said is not so. */
+  function withdraw(
+    bank: number,
+    m: number,
+    today: () => { day: string; isLate: (day: string) => boolean },
+  ): void {
+    for (const { of } of month.withdrawn.filter((one) => one.bank === bank && one.m === m)) {
+      reached.delete(`${bank} ${of}`);
+      for (const { id } of month.strays.filter((one) => one.bank === bank && one.m === of))
+        predicted.strays.set(id, 'resolved');
+      for (const [n, own] of byCase(linesOf(month, bank, of))) {
+        const elsewhere = new Set(
+          month.cases
+            .find((one) => one.n === n)
+            ?.happenings.flatMap((each) =>
+              each.what === 'line' && each.m < m && each.m !== of ? [each.id] : [],
+            ),
+        );
+        cases.get(n)?.subject.forget(
+          own.flatMap(({ id }) => (elsewhere.has(id) ? [] : [id])),
+          today(),
+        );
+      }
+    }
+  }
+}
+
+/** The last files say that they cover everything until their day. */
+export const throughOf = (m: number): boolean => roundOf(m) >= LAST;
+
+const COUNT = {
+  matched: 'matched',
+  unknown_here: 'unknownHere',
+  amount_differs: 'amountDiffers',
+  pending: 'pending',
+} as const satisfies Record<Verdict, string>;
+
+export function momentsOf({ cases, strays, resent, withdrawn }: Month): number[] {
+  const all = [...cases.flatMap(({ happenings }) => happenings), ...strays, ...resent, ...withdrawn];
+  return [...new Set(all.map(({ m }) => m))].toSorted((a, b) => a - b);
+}
+
+export function linesOf({ cases }: Month, bank: number, m: number): { one: Case; line: Line }[] {
+  return cases.flatMap((one) =>
+    one.bank === bank
+      ? one.happenings.flatMap((each) => (each.what === 'line' && each.m === m ? [{ one, line: each }] : []))
+      : [],
+  );
+}
+
+function byCase(lines: readonly { one: Case; line: Line }[]): Map<number, Line[]> {
+  const found = new Map<number, Line[]>();
+  for (const { one, line } of lines) found.set(one.n, [...(found.get(one.n) ?? []), line]);
+  return found;
+}
+
+/** Rounds are so far apart that no holiday matters. */
+function isLate(booked: string, reach: string): boolean {
+  return Date.parse(reach) - Date.parse(booked) >= 6 * 86_400_000;
+}
+
+export interface SeenMonth {
+  files: {
+    bank: number;
+    m: number;
+    status: string;
+    summary: Record<string, unknown>;
+    differences: string[];
+  }[];
+  /** By case. */
+  statuses: Map<number, (string | undefined)[]>;
+  ids: Map<number, string>;
+  exceptions: Record<string, unknown>[];
+  closing: string[];
+}
+
+export function compareMonth(predicted: PredictedMonth, seen: SeenMonth, endAt: number): Difference[] {
+  const found: Difference[] = [];
+  const differ = (who: string, what: string) => void found.push({ at: endAt, who, what });
+  for (const { bank, m, summary, differences } of predicted.files) {
+    const who = `bank-of-month-${bank + 1}`;
+    const is = seen.files.find((one) => one.bank === bank && one.m === m);
+    if (is?.status !== 'completed') differ(who, `its file of ${m} is ${is?.status}`);
+    for (const [count, should] of Object.entries(summary))
+      if (is?.summary[count] !== should)
+        differ(
+          who,
+          `its file of ${m} has ${count} ${should} by the contract, and ${String(is?.summary[count])}`,
+        );
+    for (const text of without(differences, is?.differences ?? []))
+      differ(who, `its file of ${m} is to be told ${text}, and is not`);
+    for (const text of without(is?.differences ?? [], differences))
+      differ(who, `its file of ${m} is told ${text}, and is not to be`);
+  }
+  compareCases(predicted, seen, differ);
+  for (const [bank, owed] of predicted.owed.entries())
+    if (seen.closing[bank] !== inNaira(owed))
+      differ(
+        `bank-of-month-${bank + 1}`,
+        `is owed ${inNaira(owed)} by the contract, and ${seen.closing[bank]}`,
+      );
+  return found;
+}
+
+function compareCases(
+  { cases, strays }: PredictedMonth,
+  { statuses, ids, exceptions }: SeenMonth,
+  differ: (who: string, what: string) => void,
+): void {
+  const shown = ({ kind, state, resolution }: Record<string, unknown>) =>
+    `${String(kind)} ${String(state)} ${String(resolution)}`;
+  for (const { one, subject, statuses: should } of cases.values()) {
+    const who = `case ${one.n} (${one.name})`;
+    const is = statuses.get(one.n) ?? [];
+    for (const [i, status] of should.entries())
+      if (!(is[i] ?? 'nothing').startsWith(status ?? 'nothing'))
+        differ(who, `is answered ${status} by the contract at ${i + 1}, and ${is[i]}`);
+    const id = ids.get(one.n);
+    const own = exceptions
+      .filter((each) => (one.refundOf === undefined ? each['refundId'] === null : true))
+      .filter((each) => id === each[one.refundOf === undefined ? 'billingRequestId' : 'refundId'])
+      .map(shown);
+    const wanted = subject.exceptions.map(
+      ({ kind, ended }) => `${kind} ${ended ? `resolved ${ended.resolution}` : 'open null'}`,
+    );
+    for (const text of without(wanted, own)) differ(who, `is to have an exception: ${text}`);
+    // Noise: no money explains it.
+    for (const text of without(own, wanted)) differ(who, `is to have no exception: ${text}`);
+  }
+  const alone = exceptions
+    .filter((each) => each['billingRequestId'] === null)
+    .map((each) => `${String(each['bankTransactionId'])} ${String(each['state'])}`);
+  const wanted = [...strays, ...[...cases.values()].flatMap(({ subject }) => [...subject.orphans])].map(
+    (each) => each.join(' '),
+  );
+  for (const text of without(wanted, alone)) differ('the month', `is to have an unknown line: ${text}`);
+  for (const text of without(alone, wanted)) differ('the month', `is to have no unknown line: ${text}`);
+}
