@@ -191,18 +191,19 @@ export const sql = `
     REVOKE EXECUTE ON FUNCTION ledger_booking_day FROM PUBLIC;
     GRANT EXECUTE ON FUNCTION ledger_booking_day TO assent_app;
 
-    -- The SHA-256 of the file of a day that is over, once it has been made.
+    -- The SHA-256 of the file of a day, or a month, that is over, once it has been made.
     CREATE TABLE statement_digests (
       party_id    text REFERENCES entities,
-      day         date,
+      first_day   date,
+      last_day    date,
       currency    currency,
       -- How often its month had been reopened: a file of before is another one.
       reopenings  int DEFAULT 0,
       sha256      text NOT NULL CHECK (sha256 ~ '^[0-9a-f]{64}$'),
       recorded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-      PRIMARY KEY (party_id, day, currency, reopenings)
+      PRIMARY KEY (party_id, first_day, last_day, currency, reopenings)
     );
-    GRANT SELECT, INSERT (party_id, day, currency, reopenings, sha256) ON statement_digests TO assent_app;
+    GRANT SELECT, INSERT (party_id, first_day, last_day, currency, reopenings, sha256) ON statement_digests TO assent_app;
 
     CREATE TRIGGER statement_digests_are_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON statement_digests
       FOR EACH STATEMENT EXECUTE FUNCTION refuse_rewriting_history();

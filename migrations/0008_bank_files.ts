@@ -34,6 +34,7 @@ export const sql = `
     -- The bytes of a withdrawn file may be sent again.
     CREATE UNIQUE INDEX bank_statements_of_file ON bank_statements (bank_id, sha256, covered_from, covered_through)
       NULLS NOT DISTINCT WHERE status <> 'withdrawn';
+    CREATE INDEX bank_statements_of_bank ON bank_statements (bank_id, recorded_at, id);
     CREATE INDEX bank_statements_processing ON bank_statements (id) WHERE status = 'processing';
     COMMENT ON COLUMN bank_statements.begins IS 'The first day of the file';
     COMMENT ON COLUMN bank_statements.pending IS

@@ -54,7 +54,7 @@ async function main(): Promise<void> {
   measurePool(registry, db);
   const temporal = lazyClient(config);
   measureDependencies(registry, dependenciesOf(db, temporal));
-  measureService(registry, db);
+  measureService(registry, db, config.BOOKINGS_LATE_DAYS);
   measureTaskQueues(registry, () => taskQueues(temporal));
   const sandbox = openParties(config, log);
   // The probe needs no token: otherwise it could fill the queue for Postgres.

@@ -6,7 +6,7 @@ import {
 } from '../database/reconciliation-exception/list-exceptions';
 import { resolveException, takeAsOperator } from '../database/resolution/resolve-exception';
 import { EXCEPTION_STATES, type ExceptionState } from '../domain/lifecycle';
-import { formatAmount, inMoney } from '../domain/money';
+import { formatAmount, formatIfAny, inMoney } from '../domain/money';
 import { OperatorError } from '../domain/failures';
 import { NAME_MAX, parseText } from '../domain/plain-text';
 import {
@@ -126,6 +126,7 @@ function shown(exception: ExceptionRecord) {
     owner: assignee,
     amount: formatAmount(amount, record.currency),
     held: formatAmount(held, record.currency),
+    bookedAmount: formatIfAny(record.bookedAmount, record.bookedCurrency),
     ageS: Math.round(ageS),
   };
 }

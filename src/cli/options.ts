@@ -1,6 +1,6 @@
-import { Option } from 'commander';
+import { Argument, Option } from 'commander';
 import type { Actor } from '../database/record/audit-event';
-import { parseDay, parseInstant } from '../domain/calendar';
+import { parseDay, parseInstant, parseMonth } from '../domain/calendar';
 import { OperatorError } from '../domain/failures';
 import { refuse, type Parsed } from '../domain/parsed';
 import { DESCRIPTION_MAX, parseText } from '../domain/plain-text';
@@ -28,6 +28,20 @@ export const dayOption = (flags: string, description: string) =>
     const parsed = parseDay(given);
     return parsed.ok ? parsed : refuse('is no day: write it as in 2026-11-01');
   });
+
+const readMonth = (given: string): Parsed<string> => {
+  const parsed = parseMonth(given);
+  return parsed.ok ? parsed : refuse('is no month: write it as in 2026-11');
+};
+
+export const monthOption = (flags = '--month <month>') =>
+  parsedOption(flags, 'a month of the network’s zone, as in 2026-11', readMonth);
+
+/** A new one for each command. */
+export const monthArgument = () =>
+  new Argument('<month>', '2026-11').argParser((given) => accepted(given, readMonth(given)));
+
+export const firstDayOf = (month: string) => `${month}-01`;
 
 export const momentOption = (flags: string, description: string) =>
   parsedOption(flags, `${description}, as in 2026-01-31T09:00:00Z`, parseInstant);

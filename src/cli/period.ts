@@ -1,40 +1,40 @@
-import { Argument, type Command } from 'commander';
+import type { Command } from 'commander';
 import type { Transaction } from '../database/pool/connection';
 import { closePeriod, reopenPeriod } from '../database/ledger/close-period';
 import { keepDigest, longStatements, readDigest, readFinality } from '../database/ledger/read-statement';
-import { HASHED_MAX } from '../domain/books/statement';
-import { addDays, parseDay } from '../domain/calendar';
+import { readLastResult } from '../database/verify/nightly-result';
+import { eachDay, HASHED_MAX, onDay } from '../domain/books/statement';
+import { lastOfMonth } from '../domain/calendar';
 import { OperatorError } from '../domain/failures';
 import { counted } from '../domain/words/counted';
 import { digestOf } from '../files/statement-file';
 import { command, onEngine } from './command';
 import { anyRing } from './engine';
-import { operator, reasonOption, type Explained } from './options';
+import { readMonthPage } from './month-page';
+import { firstDayOf, monthArgument, operator, reasonOption, type Explained } from './options';
 import { progress } from './output';
 
-const monthArgument = () =>
-  new Argument('<month>', '2026-11').argParser((given) => {
-    if (!parseDay(`${given}-01`).ok) throw new OperatorError(`${given} is no month: say it as in 2026-11`);
-    return given;
-  });
-
-const firstDayOf = (month: string) => `${month}-01`;
+interface Closing extends Explained {
+  despiteDifferences?: boolean;
+}
 
 export function fill(period: Command): void {
   command(period, 'close', 'close a month that is over: what comes later goes to the day that it is then')
     .addArgument(monthArgument())
+    .option('--despite-differences', 'also where "books verify" has found differences, or never ran')
     .addOption(reasonOption())
     .action(
-      onEngine(async (db, _config, month: string, options: Explained) => {
+      onEngine(async (db, _config, month: string, options: Closing) => {
         const first = firstDayOf(month);
         const { changed, statements } = await db.transaction(async (trx) => ({
-          changed: await closePeriod(trx, operator(options), first),
-          statements: await keepLongDigests(trx, first),
+          changed: await closeVerified(trx, first, options),
+          statements: await keepLongDigests(trx, month),
         }));
+        const page = await readMonthPage(db, month);
         const kept = `${counted(statements, 'statements')} of more than ${HASHED_MAX} lines kept by SHA-256`;
         return {
-          json: { period: month, state: 'closed', changed, statements },
-          text: `${month} is closed${changed ? '' : ' already'}: ${kept}`,
+          json: { period: month, state: 'closed', changed, statements, ...page.json },
+          text: `${month} is closed${changed ? '' : ' already'}: ${kept}\n${page.text}`,
         };
       }, anyRing),
     );
@@ -54,22 +54,45 @@ export function fill(period: Command): void {
 }
 
 /**
- * Keeps the SHA-256 of the month's long statements, so that a closed month has each. A short
- * statement's is made on request. A correction of a month that was reopened waits for the end of
- * it.
+ * A month that differs from its own record is not to be signed unawares.
+ *
+ * @returns false: it was closed before
+ * @throws OperatorError (the books differ, or were never compared)
+ */
+async function closeVerified(trx: Transaction, first: string, options: Closing): Promise<boolean> {
+  const { differences } = await readLastResult(trx);
+  if (options.despiteDifferences && options.reason === undefined)
+    throw new OperatorError('--despite-differences needs --reason, for the audit record');
+  const despite = options.despiteDifferences && differences !== 0 ? { differences } : undefined;
+  const changed = await closePeriod(trx, operator(options), first, despite);
+  if (!changed || differences === 0 || despite) return changed;
+  const found =
+    differences === null
+      ? 'The books were never compared'
+      : `The last "books verify" found ${counted(differences, 'differences')}`;
+  throw new OperatorError(
+    `${found}: run "assent books verify" and mend what it names, or close with --despite-differences --reason.`,
+  );
+}
+
+/**
+ * Keeps the SHA-256 of the month's long statements and of its days', so that a closed month has
+ * each. A short statement's is made on request. A correction of a month that was reopened waits for
+ * the end of it.
  *
  * @returns how many there are
  */
-async function keepLongDigests(trx: Transaction, first: string): Promise<number> {
+async function keepLongDigests(trx: Transaction, month: string): Promise<number> {
   let done = 0;
-  for (let date = first; date.slice(0, 7) === first.slice(0, 7); date = addDays(date, 1)) {
-    for (const of of await longStatements(trx, date)) {
-      const { edition } = await readFinality(trx, date, of.party);
+  const whole = { first: firstDayOf(month), last: lastOfMonth(month) };
+  for (const days of [...eachDay(whole).map(onDay), whole]) {
+    for (const of of await longStatements(trx, days)) {
+      const { edition } = await readFinality(trx, days, of.party);
       if ((await readDigest(trx, of, edition)) === undefined) {
         await keepDigest(trx, of, edition, await digestOf(trx, of));
       }
       done += 1;
-      progress.say(`${date}: ${counted(done, 'statements')}`);
+      progress.say(`${days.last}: ${counted(done, 'statements')}`);
     }
   }
   return done;

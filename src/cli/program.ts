@@ -26,6 +26,16 @@ const COMMANDS: [name: string, description: string, load: () => Module][] = [
     'who owes whom of what settled on a day, of all parties, and their sum',
     () => require('./positions') as Module,
   ],
+  [
+    'trial-balance',
+    'debits and credits of each account and currency, which add up to zero',
+    () => require('./trial-balance') as Module,
+  ],
+  [
+    'write-offs',
+    'what was written off in a month, by whom and why, and what came back',
+    () => require('./write-offs') as Module,
+  ],
   ['forecast', 'what schedules will charge in the next 30 days', () => require('./forecast') as Module],
   ['period', 'months, whose statements stay once they are closed', () => require('./period') as Module],
   [
@@ -58,7 +68,16 @@ const COMMANDS: [name: string, description: string, load: () => Module][] = [
     'where a bank’s word and the network’s may differ: somebody has to look',
     () => require('./exceptions') as Module,
   ],
-  ['statement', 'what banks say that they booked', () => require('./statement') as Module],
+  [
+    'statement',
+    'what a party is shown of a day, and what banks say that they booked',
+    () => require('./statement') as Module,
+  ],
+  [
+    'bank-files',
+    'files of banks: how far they reach, and what is in none of them',
+    () => require('./bank-files') as Module,
+  ],
   ['batches', 'large batches of customers', () => require('./batches') as Module],
   ['database', 'the database itself: its logins, copies of it', () => require('./database') as Module],
   [

@@ -15,20 +15,28 @@ import { findEntity } from '../database/entity/create-entity';
 import { Failure, OperatorError } from '../domain/failures';
 import { counted } from '../domain/words/counted';
 import { linesLimit, stageBankFile, type CoveredDays } from '../files/bank-file/intake';
+import { readPartyStatement } from '../files/party-statement';
 import { workerProblems } from '../temporal/readiness';
-import { command, onEngine, type Outcome } from './command';
+import { command, onEngine, unknownEntity, type Outcome } from './command';
 import { anyRing } from './engine';
-import { dayOption, operator, reasonOption, type Explained } from './options';
-import { progress } from './output';
+import { dayOption, monthOption, operator, reasonOption, type Explained } from './options';
+import { factsOf, progress, tableOf, type Cell } from './output';
 
 /**
- * `assent statement match`: the operator hands in a bank's file, as the bank itself would. The same
- * workflow matches it.
+ * `assent statement show`: what a party is shown. `match`: the operator hands in a bank's file, as
+ * the bank itself would, and the same workflow matches it.
  */
 
 const POLL_MS = 500;
 /** Longest that it is waited for while nothing moves. The workflow goes on all the same. */
 const STANDS_STILL_MS = 120_000;
+
+interface Asked {
+  entity: string;
+  date?: string;
+  month?: string;
+  currency?: string;
+}
 
 interface Given extends Explained, CoveredDays {
   bank: string;
@@ -51,6 +59,39 @@ export function fill(statements: Command): void {
         return outcome(statement);
       }, anyRing),
     );
+
+  command(statements, 'show', 'a party’s statement, as it reads it by API')
+    .requiredOption('--entity <id>', 'the bank, merchant or provider')
+    .addOption(dayOption('--date <day>', 'a settlement day'))
+    .addOption(monthOption())
+    .option('--currency <code>', 'left out, the first of ACCEPTED_CURRENCIES')
+    .action(
+      onEngine(async (db, config, { entity: entityId, date, month, currency }: Asked) => {
+        const period = date ?? month;
+        if (period === undefined || (date !== undefined && month !== undefined))
+          throw new OperatorError('say either --date or --month');
+        const party = await findEntity(db, entityId);
+        if (!party) throw unknownEntity();
+        const means = { db, config, warn: sayOnStandardError };
+        const data = await readPartyStatement(means, { entityId, role: party.type }, period, currency);
+        return { json: data, text: statementInWords(data) };
+      }, anyRing),
+    );
+}
+
+const sayOnStandardError = (_: object, said: string) => process.stderr.write(`${said}\n`);
+
+type Shown = Awaited<ReturnType<typeof readPartyStatement>>;
+
+function statementInWords({ days = [], ...data }: Shown): string {
+  const facts = Object.entries(data).map(([name, value]): [string, Cell] => {
+    if (typeof value !== 'object' || value === null) return [name, value];
+    return [name, 'count' in value ? `${value.count}, ${value.amount}` : JSON.stringify(value)];
+  });
+  const rows = days.map((day) => [day.date, day.closingBalance, day.final ? 'final' : 'not final yet']);
+  return [factsOf(facts), ...(rows.length > 0 ? [tableOf(['day', 'closingBalance', ''], rows)] : [])].join(
+    '\n',
+  );
 }
 
 /** @returns the statement's id; that of an earlier one where it is the same file */

@@ -1,11 +1,14 @@
 import type { Command } from 'commander';
 import type { Config } from '../settings/config';
 import type { Database } from '../database/pool/connection';
+import { lateBookings, type Unreached } from '../database/bank-file/unreached-bookings';
+import { entityNames } from '../database/entity/create-entity';
 import { listWorkers } from '../database/engine/worker-heartbeat';
 import { outboxBacklog, type OutboxBacklog } from '../database/outbox';
 import { unresolvedExceptions } from '../database/reconciliation-exception/list-exceptions';
 import { overdueBacklog } from '../database/recover/open-work';
 import { readLastResult, type LastResult } from '../database/verify/nightly-result';
+import { shownSum } from '../domain/money';
 import { counted } from '../domain/words/counted';
 import { OVERDUE_AFTER_S } from '../process/service-metrics';
 import { serviceProblems, serviceWarnings } from '../temporal/readiness';
@@ -34,16 +37,18 @@ async function readStatus(db: Database, config: Config) {
   try {
     // First and alone: if the database hangs, only one connection is waited for.
     const workers = await listWorkers(db);
-    const [problems, warnings, outbox, overdue, exceptions, books, queues] = await Promise.all([
+    const [problems, warnings, outbox, overdue, exceptions, books, late, queues] = await Promise.all([
       serviceProblems(db, client),
       serviceWarnings(db),
       outboxBacklog(db),
       overdueBacklog(db, OVERDUE_AFTER_S),
       unresolvedExceptions(db),
       readLastResult(db),
+      lateBookings(db, config.BOOKINGS_LATE_DAYS),
       // A Temporal that does not answer is among the problems.
       taskQueues(client).catch(() => []),
     ]);
+    const names = await entityNames(db, [...new Set(late.map(({ bankId }) => bankId))]);
     const { apiUrl, temporalUiUrl, logFile } = engineOf(config) ?? {};
     return {
       ready: problems.length === 0,
@@ -57,6 +62,11 @@ async function readStatus(db: Database, config: Config) {
       overdue,
       exceptions: exceptionsOf(exceptions),
       books,
+      bookingsUnreached: late.map((one) => ({
+        ...one,
+        name: names.get(one.bankId) ?? '',
+        ...shownSum(BigInt(one.amount), one.currency),
+      })),
       where: {
         temporalAddress: config.TEMPORAL_ADDRESS,
         temporalNamespace: client.options.namespace,
@@ -89,11 +99,11 @@ export const outboxInWords = ({ call, later }: Awaited<ReturnType<typeof outboxB
 const oldest = ({ messages, oldestAgeS }: OutboxBacklog) =>
   messages > 0 ? `, the oldest for ${seconds(oldestAgeS)}` : '';
 /** No number is exact if any count stopped early. */
-const atLeast = ({ isMinimum }: { isMinimum: boolean }, count: number) =>
+export const atLeast = ({ isMinimum }: { isMinimum: boolean }, count: number) =>
   `${isMinimum ? 'at least ' : ''}${count}`;
 
 function inWords(report: Report): string {
-  const { problems, warnings, outbox, overdue, exceptions, books, where } = report;
+  const { problems, warnings, outbox, overdue, exceptions, books, bookingsUnreached, where } = report;
   const late = overdue
     .filter(({ count }) => count > 0)
     .map((one) => `${counted(one.count, one.kind)}, the first for ${seconds(one.oldestAgeS)}`);
@@ -108,12 +118,22 @@ function inWords(report: Report): string {
       'Exceptions',
       `${atLeast(exceptions, exceptions.open)} open, ${atLeast(exceptions, exceptions.investigating)} investigating`,
     ],
+    ...bookingsUnreached.map((one): [string, string] => ['Bank files', unreachedInWords(one)]),
     ...Object.entries(where),
   ];
   return [factsOf(facts), ...tablesOf(report)].join('\n');
 }
 
-function booksInWords({ differences, found, verifiedAt }: LastResult): string {
+/** Settlements of a bank in a currency that its files do not reach. */
+function unreachedInWords(one: Omit<Unreached, 'amount'> & { name: string }): string {
+  const { bankId, name, currency, bookings, since, reached } = one;
+  const files = reached === null ? `no file in ${currency}` : `files in ${currency} up to ${reached}`;
+  const those = `${atLeast(one, bookings)} ${bookings === 1 ? 'settlement' : 'settlements'}`;
+  const are = bookings === 1 ? 'is' : 'are';
+  return `${name} (${bankId}) has sent ${files}: ${those} since ${since} ${are} not reached`;
+}
+
+export function booksInWords({ differences, found, verifiedAt }: LastResult): string {
   if (differences === null) return 'not verified yet: "assent books verify" does so now';
   const at = verifiedAt.toISOString();
   if (differences === 0) return `right, as of ${at}`;

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Config } from '../settings/config';
 import { entityNames } from '../database/entity/create-entity';
+import { findBookings, type Booking } from '../database/bank-file/find-bookings';
 import { findTimeline, type About, type Timeline } from '../database/timeline/read-timeline';
 import { OperatorError } from '../domain/failures';
 import { formatAmount, inMoney } from '../domain/money';
@@ -29,10 +30,17 @@ export function fill(command: Command): void {
         if (!story) throw new OperatorError(UNKNOWN);
         const look = workflowLinks(config);
         const lines = story.steps.map((moment) => shown(moment, look));
-        const text = inWords(story, lines);
+        const charges = story.about.filter(({ kind }) => kind === 'charge').map((one) => one.id);
+        const bookings = await findBookings(db, charges);
+        const text = inWords(story, bookings, lines);
         const names = await entityNames(db, [...new Set(text.match(PARTY_ID))]);
         return {
-          json: { about: story.about.map(inMajorUnits), lines, cut: story.cut },
+          json: {
+            about: story.about.map(inMajorUnits),
+            bookings: bookings.map(inMajorUnits),
+            lines,
+            cut: story.cut,
+          },
           text: text.replaceAll(PARTY_ID, (party) =>
             names.has(party) ? `${names.get(party)} (${party})` : party,
           ),
@@ -78,13 +86,20 @@ function inMajorUnits<Of extends Sum>({ amount, ...one }: Of) {
   };
 }
 
-function inWords({ about, cut }: Timeline, lines: { at: Date; text: string }[]): string {
+function inWords({ about, cut }: Timeline, bookings: Booking[], lines: { at: Date; text: string }[]): string {
   return [
     ...about.map(headline),
+    ...bookings.map(bookingInWords),
     '',
     ...(cut ? ['There is more before this: ask for one of the charges or intents.'] : []),
     ...lines.map(({ at, text }) => `${at.toISOString()}  ${text}`),
   ].join('\n');
+}
+
+function bookingInWords(booking: Booking): string {
+  const { bankId, identifier, direction, settlementDay, statementId } = booking;
+  const where = statementId === null ? 'is in none of its files' : `is in its file ${statementId}`;
+  return `${direction} ${identifier} of ${inMoney(booking)} at ${bankId}, settled ${settlementDay}, ${where}`;
 }
 
 function headline({ id, kind, reference, status, amount, currency, bankId, merchantId }: About): string {

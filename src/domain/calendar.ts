@@ -118,6 +118,19 @@ export function parseDay(text: string): Parsed<string> {
   }
 }
 
+/** Reads a calendar month, `2026-01`, of the years 1970 to 9999. */
+export function parseMonth(text: string): Parsed<string> {
+  return parseDay(`${text}-01`).ok ? accept(text) : refuse('must be a month, as in 2026-01');
+}
+
+/** Whether a day, `2026-01-31`, or month is a month. */
+export const isMonth = (period: string) => period.length === '2026-01'.length;
+
+/** The last day of a month, `2026-02`. */
+export function lastOfMonth(month: string): string {
+  return `${month}-${Temporal.PlainYearMonth.from(month).daysInMonth}`;
+}
+
 /** RFC 3339 in UTC with milliseconds, `2026-01-31T08:00:00.000Z`. */
 export function formatInstant(moment: Date): string {
   return moment.toISOString();

@@ -84,6 +84,10 @@ export function formatAmount(minor: bigint, currency: string): number {
   return major.toNumber();
 }
 
+/** The same of an amount that may not be there. */
+export const formatIfAny = (minor: bigint | null, currency: string | null): number | null =>
+  minor === null || currency === null ? null : formatAmount(minor, currency);
+
 function inMajor(minor: bigint, currency: string): { major: Big; digits: number } {
   const digits = minorUnitDigits(currency);
   if (digits === undefined) throw new RangeError(`${currency} is no currency of ISO 4217`);

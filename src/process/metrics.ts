@@ -11,7 +11,7 @@ import { listening } from './listen';
  * Metrics of a process, for Prometheus.
  *
  * Any client of the port can read all metrics, and each value of a label is a series for ever. So a
- * label has few values, all words of the code, and never an id, a name or an address.
+ * label has few values: words of the code, currencies, ids of banks; never a name or an address.
  *
  * Each reading asks other servers for their values, one question at a time, within a short limit.
  * The other metrics are served while a server is away.
@@ -35,13 +35,14 @@ export function createMetrics(): Registry {
   return registry;
 }
 
-/** A value for each reading of the metrics, or a value for each value of a label. */
+/** A value for each reading of the metrics, or for each value of a label, or of several labels. */
 type Read = { name: string; help: string } & (
   | {
       /** Undefined if the value is unknown. */
       read: () => number | undefined | Promise<number | undefined>;
     }
   | { label: string; readEach: () => Record<string, number> | Promise<Record<string, number>> }
+  | { labels: string[]; readSeries: () => Promise<[values: string[], value: number][]> }
 );
 
 export function gauge(registry: Registry, read: Read): void {
@@ -49,19 +50,22 @@ export function gauge(registry: Registry, read: Read): void {
   const one = new Gauge({
     name,
     help,
-    labelNames: 'label' in read ? [read.label] : [],
+    labelNames: 'labels' in read ? read.labels : 'label' in read ? [read.label] : [],
     registers: [],
     async collect() {
-      if ('label' in read) {
-        const each = await read.readEach();
-        // Without the reset a version whose workers are gone would stay for ever.
-        one.reset();
-        for (const [word, value] of Object.entries(each)) one.labels(word).set(value);
+      if ('read' in read) {
+        const value = await read.read();
+        if (value === undefined) one.remove();
+        else one.set(value);
         return;
       }
-      const value = await read.read();
-      if (value === undefined) one.remove();
-      else one.set(value);
+      const series =
+        'labels' in read
+          ? await read.readSeries()
+          : Object.entries(await read.readEach()).map(([word, value]) => [[word], value] as const);
+      // Without the reset a version whose workers are gone would stay for ever.
+      one.reset();
+      for (const [values, value] of series) one.labels(...values).set(value);
     },
   });
   registry.registerMetric(one);

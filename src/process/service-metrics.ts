@@ -1,4 +1,5 @@
 import type { Registry } from 'prom-client';
+import { lateBookings } from '../database/bank-file/unreached-bookings';
 import { chainAgeS } from '../database/chain/extend-chain';
 import type { Executor } from '../database/pool/connection';
 import { outboxBacklog } from '../database/outbox';
@@ -14,14 +15,20 @@ import { gauge, inTime } from './metrics';
 /** Work that ends by itself does so within a second of its moment; a busy machine gets more. */
 export const OVERDUE_AFTER_S = 30;
 
+/** A bank's files of years are asked how far they reach. */
+const UNREACHED_KEPT_MS = 60_000;
+
 /**
  * Postgres' figures of the whole service. Every process exports them, so that they outlive each
  * process. They have no value while Postgres is silent.
+ *
+ * @param lateDays business days after which a settlement that no file reaches is late
  */
-export function measureService(registry: Registry, db: Executor): void {
+export function measureService(registry: Registry, db: Executor, lateDays: number): void {
   measureWorkers(registry, db);
   measureBacklogs(registry, db);
   measureBooks(registry, db);
+  measureFiles(registry, db, lateDays);
 }
 
 function measureWorkers(registry: Registry, db: Executor): void {
@@ -122,6 +129,17 @@ function measureBooks(registry: Registry, db: Executor): void {
     help: 'For how long the oldest of these has been open.',
     label: 'kind',
     readEach: byKind(unresolved, ({ oldestAgeS }) => oldestAgeS),
+  });
+}
+
+function measureFiles(registry: Registry, db: Executor, lateDays: number): void {
+  const late = inTime(() => lateBookings(db, lateDays), UNREACHED_KEPT_MS);
+  gauge(registry, {
+    name: 'assent_bookings_unreached',
+    help: `Settlements that no file of their bank reaches ${lateDays} business days later, counted up to 1000 of each bank.`,
+    labels: ['bank', 'currency'],
+    readSeries: async () =>
+      ((await late()) ?? []).map(({ bankId, currency, bookings }) => [[bankId, currency], bookings]),
   });
 }
 

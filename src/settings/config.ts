@@ -81,6 +81,8 @@ const settings = z.object({
   STATEMENT_LINES_PER_DAY: wholeNumber(1, 20_000_000).default(2_000_000),
   // Banks book within two business days; a bank that books by the month needs some thirty.
   BOOKING_DAYS: wholeNumber(0, 60, 'business days').default(2),
+  // Files come each business day; a bank that sends them by the month needs some thirty.
+  BOOKINGS_LATE_DAYS: wholeNumber(0, 60, 'business days').default(7),
   APPROVALS_PER_CUSTOMER_DAY: wholeNumber(1, 1_000_000).default(1_000),
   RECURRING_RETRY_DAYS: numbers('1,3,5', 365, 'days'),
   CATCH_UP_PER_DAY: wholeNumber(1, 1000, 'due dates').default(3),

@@ -69,7 +69,7 @@ async function main(): Promise<void> {
     ...(traces && { interceptors: { workflow: [traces.client] } }),
   });
   measurePool(registry, db);
-  measureService(registry, db);
+  measureService(registry, db, config.BOOKINGS_LATE_DAYS);
   measureTaskQueues(registry, () => taskQueues(client));
   measureDependencies(registry, dependenciesOf(db, client));
   const attending = { db, client, connection, address: config.TEMPORAL_ADDRESS, log };

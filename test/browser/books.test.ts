@@ -120,8 +120,9 @@ describe('the statements of the console', () => {
     }
   });
 
-  it('add up for a bank that was let off a debt', async () => {
-    const page = await pageAt('bank', `statements?date=${data.day}`);
+  it.each(['day', 'month'])('of a %s add up for a bank that was let off a debt', async (kind) => {
+    const month = data.day.slice(0, 7);
+    const page = await pageAt('bank', `statements?${kind === 'day' ? `date=${data.day}` : `month=${month}`}`);
     const kobo = async (name: string) => {
       const [amount = ''] = (await figure(page, name).locator('dd').innerText()).split('\n');
       return Math.round(Number(amount.replaceAll(/[^\d.-]/g, '')) * 100);
@@ -140,6 +141,41 @@ describe('the statements of the console', () => {
     expect(balance).toBe(await kobo('Closing balance'));
     await expectGoodPage(page);
   });
+});
+
+it('reads the statement of a month from that of a day, and from it that of each of its days', async () => {
+  const page = await pageAt('merchant', `statements?date=${data.day}`);
+  await figure(page, 'Closing balance').waitFor();
+  const amountOf = async (name: string) =>
+    (await figure(page, name).locator('dd').innerText()).split('\n')[0];
+  const ofDay = await amountOf('Closing balance');
+  await page.getByLabel('Statement of').selectOption('Month');
+  const row = page.getByRole('row').filter({ has: page.getByRole('link') });
+  await row.first().waitFor();
+  // By the merchant's clock the month is over, and nothing has come after this day.
+  const days = new Date(Number(data.day.slice(0, 4)), Number(data.day.slice(5, 7)), 0).getDate();
+  expect(await row.count()).toBe(days);
+  expect(await amountOf('Closing balance')).toBe(ofDay);
+  const shown = await row.nth(Number(data.day.slice(8)) - 1).innerText();
+  expect(shown).toContain(ofDay);
+  expect(shown).toContain('Final');
+  expect(await page.getByRole('link', { name: /as CSV$/ }).getAttribute('href')).toContain(
+    `/v1/statements/${data.day.slice(0, 7)}.csv`,
+  );
+  await figure(page, 'Charges').getByRole('link').click();
+  await page.locator('.totals').waitFor();
+  await page.goBack();
+  await expectGoodPage(page);
+
+  await page.getByRole('button', { name: 'Month after' }).click();
+  await page.getByText('More may still settle in this month.').waitFor();
+  await page.getByRole('button', { name: 'Month before' }).click();
+  await row
+    .nth(Number(data.day.slice(8)) - 1)
+    .getByRole('link')
+    .click();
+  await page.getByRole('heading', { name: 'Who owes whom' }).waitFor();
+  expect(await page.getByLabel('Settlement day').inputValue()).toBe(data.day);
 });
 
 describe('a schedule of the console', () => {

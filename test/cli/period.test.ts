@@ -1,16 +1,22 @@
 import { Client } from 'pg';
 import { digestOf } from '../../src/files/statement-file';
 import { readDigest, readFinality } from '../../src/database/ledger/read-statement';
+import { keepResult } from '../../src/database/verify/nightly-result';
+import { onDay } from '../../src/domain/books/statement';
 import { createCli } from '../support/cli';
 import { asSchemaLogin, databaseOfFile } from '../support/database';
 import { eventually } from '../support/engine';
 import { postThen } from '../support/ledger';
-import { charge } from '../support/settled';
+import { answerBill, charge } from '../support/settled';
 import { standingApproval } from '../support/standing';
 import { keys } from '../support/keyring';
 
 const test = databaseOfFile();
 const cli = createCli(test, keys);
+
+/** The last result of `books verify`. */
+const verified = (differences: number) => keepResult(test.db, { compared: {}, differences, found: [] }, null);
+beforeAll(() => verified(0));
 
 /** As if more had moved than is hashed while somebody waits. */
 const makeLong = () => asSchemaLogin(test.url, 'UPDATE ledger_balance_changes SET count = 10001');
@@ -18,8 +24,8 @@ const said = (message: string) => ({ code: 1, out: '', err: expect.stringContain
 
 /** The SHA-256 that is kept of a party's statement, and that of the statement as it is now. */
 async function digestsOf(party: { entityId: string; role: 'bank' | 'merchant' | 'provider' }, date: string) {
-  const of = { party, date, currency: 'NGN' };
-  const { edition } = await readFinality(test.db, date, party);
+  const of = { party, days: onDay(date), currency: 'NGN' };
+  const { edition } = await readFinality(test.db, of.days, party);
   return { kept: await readDigest(test.db, of, edition), made: await digestOf(test.db, of) };
 }
 
@@ -42,7 +48,7 @@ it('leaves a month open whose close was interrupted before its long statements w
   await holder.end();
   expect(await test.db.rows`SELECT FROM ledger_periods WHERE month = '2025-12-01'`).toEqual([]);
 
-  expect(await cli.json('period', 'close', '2025-12')).toMatchObject({ changed: true, statements: 3 });
+  expect(await cli.json('period', 'close', '2025-12')).toMatchObject({ changed: true, statements: 6 });
   const { kept, made } = await digestsOf({ entityId: merchantId, role: 'merchant' }, '2025-12-30');
   expect(kept).toBe(made);
 });
@@ -69,15 +75,17 @@ it('closes a month that is over, keeps its long statements, and keeps them once 
   };
   await chargedThen();
   await makeLong();
-  // This one is short: it is made when it is asked for.
+  // This one is short: it is made when it is asked for. The month is as long as its longest day.
   await postThen(test.db, '2026-01-31', { bankId, merchantId });
-  const closed = { period: '2026-01', state: 'closed', changed: true, statements: 3 };
-  expect(await cli.json('period', 'close', '2026-01')).toEqual(closed);
+  const closed = { period: '2026-01', state: 'closed', changed: true, statements: 6 };
+  expect(await cli.json('period', 'close', '2026-01')).toMatchObject(closed);
   expect(await cli.run('period', 'close', '2026-01')).toMatchObject({
     code: 0,
-    out: '2026-01 is closed already: 3 statements of more than 10000 lines kept by SHA-256\n',
+    out: expect.stringMatching(
+      /^2026-01 is closed already: 6 statements of more than 10000 lines kept by SHA-256\n/,
+    ) as string,
   });
-  expect(await test.db.rows`SELECT FROM statement_digests WHERE day >= '2026-01-01'`).toHaveLength(3);
+  expect(await test.db.rows`SELECT FROM statement_digests WHERE first_day >= '2026-01-01'`).toHaveLength(6);
   const first = await files();
   for (const { kept, made } of first) expect(kept).toBe(made);
 
@@ -103,11 +111,78 @@ it('closes a month that is over, keeps its long statements, and keeps them once 
   ]);
 });
 
+it('prints what moved in the month, what is open and what no file reaches, and when the books were compared', async () => {
+  const standing = await standingApproval(test.db);
+  const { bankId } = standing;
+  await postThen(test.db, '2026-04-29', standing);
+  await postThen(test.db, '2026-04-30', standing);
+  await postThen(test.db, '2026-04-30', standing, 'JPY');
+  await postThen(test.db, '2026-05-01', standing);
+  const denied = await charge(test.db, standing);
+  await answerBill(test.db, standing, denied.id, null);
+  await asSchemaLogin(
+    test.url,
+    `UPDATE expected_bookings SET settlement_day = '2026-04-30' WHERE bank_id = '${bankId}'`,
+  );
+  await verified(0);
+  const none = { count: 0, amount: 0 };
+  expect(await cli.json<object>('period', 'close', '2026-04')).toMatchObject({
+    changed: true,
+    totals: [
+      { currency: 'JPY', charges: { count: 1, amount: 1 }, refunds: none },
+      { currency: 'NGN', charges: { count: 2, amount: 0.02 }, refunds: none, writeOffs: none },
+    ],
+    exceptionsOpen: [{ kind: 'conflicting_answer', currency: 'NGN', count: 1, amount: 1 }],
+    bookingsUnreached: expect.arrayContaining([
+      {
+        bankId,
+        name: 'Bank',
+        currency: 'NGN',
+        bookings: 1,
+        isMinimum: false,
+        amount: 1,
+        since: '2026-04-30',
+        reached: null,
+      },
+    ]) as object[],
+    books: { differences: 0, verifiedAt: expect.stringMatching(/^20/) as string },
+  });
+  const { out } = await cli.run('period', 'close', '2026-04');
+  expect(out).toMatch(/charges +│ 2 +│ NGN 0\.02/);
+  expect(out).toMatch(/conflicting_answer +│ 1 +│ NGN 1\.00/);
+  expect(out).toMatch(/\nBooks: right, as of 20/);
+});
+
+it('refuses a month while the books differ or were never compared, unless told why', async () => {
+  await postThen(test.db, '2026-05-31', await standingApproval(test.db));
+  await verified(3);
+  const close = (...more: string[]) => cli.run('period', 'close', '2026-05', ...more);
+  const isOpen = async () =>
+    (await test.db.rows`SELECT FROM ledger_periods WHERE month = '2026-05-01'`).length === 0;
+  expect(await close()).toMatchObject(said('The last "books verify" found 3 differences'));
+  await asSchemaLogin(test.url, 'UPDATE books_verified SET differences = NULL');
+  expect(await close()).toMatchObject(said('The books were never compared'));
+  await verified(3);
+  expect(await close('--despite-differences')).toMatchObject(said('--despite-differences needs --reason'));
+  expect(await isOpen()).toBe(true);
+
+  const told = await close('--despite-differences', '--reason', 'TICKET-3');
+  expect(told).toMatchObject({ code: 0, out: expect.stringMatching(/Books: 3 differences/) as string });
+  expect(await isOpen()).toBe(false);
+  const { events } = await cli.json<{ events: object[] }>('audit');
+  expect(events.at(-1)).toMatchObject({
+    action: 'period.closed',
+    reason: 'TICKET-3',
+    after: { month: '2026-05', despite: { differences: 3 } },
+  });
+  await verified(0);
+});
+
 it.each([
   ['close 2999-01', '2999-01 is not over'],
   ['close 2026-13', '2026-13 is no month'],
   ['close january', 'january is no month'],
-  ['reopen 2026-05 --reason x', '2026-05 is not closed'],
+  ['reopen 2026-06 --reason x', '2026-06 is not closed'],
 ])('refuses %s', async (words, message) => {
   expect(await cli.run('period', ...words.split(' '))).toMatchObject(said(message));
 });

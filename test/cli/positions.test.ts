@@ -1,5 +1,6 @@
 import { addDays, calendarDay } from '../../src/domain/calendar';
 import { readNetworkPositions, readPositions } from '../../src/database/ledger/read-positions';
+import { keepResult } from '../../src/database/verify/nightly-result';
 import { createCli } from '../support/cli';
 import { asSchemaLogin, databaseOfFile } from '../support/database';
 import { postThen } from '../support/ledger';
@@ -16,6 +17,7 @@ const cli = createCli(test, keys);
 let standing: Standing;
 beforeAll(async () => {
   standing = await standingApproval(test.db);
+  await keepResult(test.db, { compared: {}, differences: 0, found: [] }, null);
 });
 
 interface Output {

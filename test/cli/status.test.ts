@@ -1,7 +1,12 @@
+import { addDays, calendarDay } from '../../src/domain/calendar';
+import { createMetrics } from '../../src/process/metrics';
+import { measureService } from '../../src/process/service-metrics';
 import { createCli } from '../support/cli';
 import { asSchemaLogin, databaseOfFile } from '../support/database';
+import { sendBankFile } from '../support/send-bank-file';
 import { answerBill, charge } from '../support/settled';
 import { standingApproval } from '../support/standing';
+import { valueOf } from '../support/metrics';
 import { keys } from '../support/keyring';
 
 const test = databaseOfFile();
@@ -52,4 +57,69 @@ it('counts exceptions by kind, hides no kind behind more of another, and says wh
   expect(out).toMatch(/^Exceptions +at least 10000 open, at least 1 investigating$/m);
   expect(out).toMatch(/unknown_here +│ +at least 10000 +│ +at least 0 /);
   expect(out).toMatch(/conflicting_answer +│ +0 +│ +1 +│ +3 d/);
+});
+
+it('names each bank and currency whose settlements no file reaches after BOOKINGS_LATE_DAYS, and counts them in a metric', async () => {
+  const [silent, late, prompt] = [
+    await standingApproval(test.db),
+    await standingApproval(test.db),
+    await standingApproval(test.db),
+  ];
+  const banks = [silent, late, prompt].map(({ bankId }) => bankId);
+  for (const standing of [silent, late, late, prompt]) await charge(test.db, standing);
+  const settled = async (daysAgo: number) => {
+    const day = addDays(calendarDay(new Date(), 'Africa/Lagos'), -daysAgo);
+    await asSchemaLogin(
+      test.url,
+      `UPDATE expected_bookings SET settlement_day = '${day}' WHERE bank_id IN ('${banks.join("','")}')`,
+    );
+    return day;
+  };
+  interface Told {
+    bookingsUnreached: { bankId: string }[];
+  }
+  const unreached = async () =>
+    (await told<Told>()).bookingsUnreached.filter(({ bankId }) => banks.includes(bankId));
+  // At most seven business days of any week and holidays are not over by then.
+  await settled(5);
+  expect(await unreached()).toEqual([]);
+
+  const day = await settled(30);
+  const earlier = addDays(day, -1);
+  const from = addDays(day, -10);
+  await sendBankFile(test.db, late.bankId, [`any,${earlier},1,NGN,debit`, `other,${day},1,KES,debit`], {
+    from,
+  });
+  await sendBankFile(test.db, prompt.bankId, [], { from, through: day });
+  const ofBank = (bankId: string, bookings: number, reached: string | null) => ({
+    bankId,
+    name: 'Bank',
+    currency: 'NGN',
+    bookings,
+    isMinimum: false,
+    amount: bookings,
+    since: day,
+    reached,
+  });
+  const named = [ofBank(silent.bankId, 1, null), ofBank(late.bankId, 2, earlier)];
+  expect(await unreached()).toEqual(named.toSorted((a, b) => (a.bankId < b.bankId ? -1 : 1)));
+  const { out } = await cli.run('status');
+  expect(out).toContain(
+    `Bank (${silent.bankId}) has sent no file in NGN: 1 settlement since ${day} is not reached\n`,
+  );
+  expect(out).toContain(
+    `Bank (${late.bankId}) has sent files in NGN up to ${earlier}: 2 settlements since ${day} are not reached\n`,
+  );
+  const registry = createMetrics();
+  measureService(registry, test.db, 7);
+  const measured = await registry.metrics();
+  const valueAt = (bankId: string) =>
+    valueOf(measured, `assent_bookings_unreached{bank="${bankId}",currency="NGN"}`);
+  expect(banks.map(valueAt)).toEqual([1, 2, undefined]);
+
+  await sendBankFile(test.db, late.bankId, [], { through: day });
+  expect(await unreached()).toEqual([ofBank(silent.bankId, 1, null)]);
+  // What settled before the expectations begin is expected of no file.
+  await sendBankFile(test.db, silent.bankId, [], { from: addDays(day, 1), through: addDays(day, 1) });
+  expect(await unreached()).toEqual([]);
 });

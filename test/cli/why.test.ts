@@ -6,6 +6,8 @@ import { forgetDeliveries } from '../../src/database/webhook/delete-old-deliveri
 import { idAs } from '../../src/domain/identifier/ids';
 import { send, serveApi, tokenOf, type ServedApi } from '../support/api';
 import { openBookingCase } from '../support/bank-file';
+import { sendBankFile } from '../support/send-bank-file';
+import { calendarDay } from '../../src/domain/calendar';
 import { createCli } from '../support/cli';
 import { asSchemaLogin, databaseOfFile } from '../support/database';
 import { runSchedule } from '../support/schedule';
@@ -408,4 +410,24 @@ it('finds a webhook that is forgotten by its event, as by its own id', async () 
   const byId = await why(deliveryId);
   expect(byId.lines).not.toEqual([]);
   expect((await why(idAs('event', deliveryId))).lines).toEqual(byId.lines);
+});
+
+test('a charge has each booking that its banks are to make, with the file that has it, or with none', async () => {
+  const { id, reference } = await charge(db, standing);
+  const refundId = await refund(db, standing, reference, 0.3, 'completed');
+  const today = calendarDay(new Date(), 'Africa/Lagos');
+  const { bankId } = standing;
+  const statementId = await sendBankFile(db, bankId, [`tx-${id},${today},1,NGN,debit`]);
+
+  const { bookings } = await cli.json<{ bookings: object[] }>('why', refundId);
+  const ofBank = { bankId, currency: 'NGN', settlementDay: today };
+  expect(bookings).toEqual([
+    { ...ofBank, identifier: `tx-${id}`, direction: 'debit', amount: 1, statementId },
+    { ...ofBank, identifier: `tx-${refundId}`, direction: 'credit', amount: 0.3, statementId: null },
+  ]);
+  const { out } = await cli.run('why', reference);
+  expect(out).toMatch(
+    new RegExp(`\ndebit tx-${id} of NGN 1\\.00 at Bank \\(${bankId}\\), .* is in its file ${statementId}\n`),
+  );
+  expect(out).toMatch(new RegExp(`\ncredit tx-${refundId} of NGN 0\\.30 .* is in none of its files\n`));
 });

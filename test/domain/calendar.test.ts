@@ -1,12 +1,15 @@
 import * as fc from 'fast-check';
+import { eachDay } from '../../src/domain/books/statement';
 import {
   addCalendarDays,
   addDuration,
   calendarDay,
   dueDate,
   formatInstant,
+  lastOfMonth,
   maxInterval,
   parseInstant,
+  parseMonth,
   type Frequency,
 } from '../../src/domain/calendar';
 import type { Parsed } from '../../src/domain/parsed';
@@ -382,5 +385,28 @@ describe('a duration to move a test clock by', () => {
         },
       ),
     );
+  });
+});
+
+describe('a month', () => {
+  it.each([
+    ['2026-01', '2026-01-31', 31],
+    ['2027-02', '2027-02-28', 28],
+    ['2028-02', '2028-02-29', 29],
+    ['2026-12', '2026-12-31', 31],
+  ])('%s has each of its days until %s', (month, last, count) => {
+    expect(parseMonth(month)).toEqual({ ok: true, value: month });
+    expect(lastOfMonth(month)).toBe(last);
+    const days = eachDay({ first: `${month}-01`, last });
+    expect([days.length, new Set(days).size, days[0], days.at(-1)]).toEqual([
+      count,
+      count,
+      `${month}-01`,
+      last,
+    ]);
+  });
+
+  it.each(['2026-00', '2026-13', '1969-12', '2026-1', '2026', '2026-01-01', ''])('is not %j', (text) => {
+    expect(parseMonth(text).ok).toBe(false);
   });
 });

@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 it('a batch that is not done is measured by its age, for nobody else may notice that it stands still', async () => {
   const registry = createMetrics();
-  measureService(registry, test.db);
+  measureService(registry, test.db, 7);
   const ageOf = async (kind: string) =>
     valueOf(await registry.metrics(), `assent_upload_oldest_age_seconds{kind="${kind}"}`);
   const insert = (id: string, status: string, age: string) =>
@@ -31,7 +31,7 @@ it('a batch that is not done is measured by its age, for nobody else may notice 
 
 it('webhooks that wait for an attempt are measured once it was due and is not made', async () => {
   const registry = createMetrics();
-  measureService(registry, test.db);
+  measureService(registry, test.db, 7);
   const measured = async () => {
     const text = await registry.metrics();
     const overdue = valueOf(text, 'assent_webhook_retries_overdue_seconds') ?? Number.NaN;

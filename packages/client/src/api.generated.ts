@@ -911,23 +911,28 @@ export type TransactionTotal = {
 };
 
 export type Statement = {
-  /** The settlement day */
+  /** The settlement day; of a month its last day, of the current month today */
   date: string;
   /** The time zone in which days begin */
   timezone: string;
   /**
-   * Whether nothing can settle on this day any more, so that it never changes; today never
-   * is
+   * Whether nothing can settle on this day, or on any day of the month, any more, so that
+   * it never changes; today never is
    */
   final: boolean;
+  /**
+   * The month, where you asked for one: all figures are those of its days, of the current
+   * month until today
+   */
+  month?: string;
   /** ISO 4217 code */
   currency: string;
   /**
-   * What the network owed you when the day began; below 0 where you owed it. Before your
-   * first day 0; in major units
+   * What the network owed you when the day, or the month, began; below 0 where you owed
+   * it. Before your first day 0; in major units
    */
   openingBalance: number;
-  /** The same when the day ended; in major units */
+  /** The same when `date` ended; in major units */
   closingBalance: number;
   charges: StatementCharges;
   refunds: StatementRefunds;
@@ -936,14 +941,27 @@ export type Statement = {
   credits: StatementCredits;
   creditsReversed?: StatementCreditsReversed;
   writeOffs?: StatementWriteOffs;
-  /** Reconciliation exceptions that were not resolved when the day ended */
+  /** Reconciliation exceptions that were not resolved when `date` ended */
   exceptionsOpen: number;
   exact?: StatementExact;
   /**
-   * SHA-256 of the CSV file of the same day. `null` for a day of more than 10 000 lines
-   * until the file was taken once the day is final; never in a closed month
+   * SHA-256 of the CSV file of the same day or month. `null` for one of more than 10 000
+   * lines until the file was taken once it is final, and for a month that is not final;
+   * never in a closed month
    */
   sha256: string | null;
+  /** The days of the month, in order; only of a month */
+  days?: Array<StatementDay>;
+};
+
+export type StatementDay = {
+  /** The settlement day */
+  date: string;
+  /** What the network owed you when it ended; in major units */
+  closingBalance: number;
+  /** Whether nothing can settle on it any more */
+  final: boolean;
+  exact?: StatementDayExact;
 };
 
 export type SummaryTotal = {
@@ -1100,6 +1118,10 @@ export type ReconciliationException = {
   openedAt: string;
   resolvedAt: string | null;
   resolution: ReconciliationExceptionResolution | null;
+  direction: ReconciliationExceptionDirection | null;
+  bookedAmount: number | null;
+  /** The currency of `bookedAmount` */
+  bookedCurrency: string | null;
   /** Name of the merchant; `null` where there is none */
   merchantName: string | null;
   /** Name of the payer’s bank */
@@ -1162,6 +1184,10 @@ export type ReconciliationExceptionWithEvents = {
   openedAt: string;
   resolvedAt: string | null;
   resolution: ReconciliationExceptionWithEventsResolution | null;
+  direction: ReconciliationExceptionWithEventsDirection | null;
+  bookedAmount: number | null;
+  /** The currency of `bookedAmount` */
+  bookedCurrency: string | null;
   /** Name of the merchant; `null` where there is none */
   merchantName: string | null;
   /** Name of the payer’s bank */
@@ -1188,7 +1214,7 @@ export type BankAnswer = {
   bankTransactionId?: string | null;
 };
 
-export type BankStatement = {
+export type ListedBankStatement = {
   /** Id of a bank’s statement */
   statementId: string;
   /**
@@ -1197,12 +1223,11 @@ export type BankStatement = {
    * `withdrawn` by the operator: it counts no more
    */
   status: 'processing' | 'completed' | 'failed' | 'withdrawn';
-  summary: BankStatementSummary;
-  /** Path of the CSV file, below the address of this API */
-  differencesUrl: string;
   /** When it had arrived; UTC */
   createdAt: string;
-  completedAt: string | null;
+  from: string | null;
+  through: string | null;
+  summary: BankStatementSummary;
 };
 
 export type BankStatementSummary = {
@@ -1227,6 +1252,23 @@ export type BankStatementSummary = {
   pending: number;
   /** Lines above that differ, and are not in the file of differences */
   notKept: number;
+};
+
+export type BankStatement = {
+  /** Id of a bank’s statement */
+  statementId: string;
+  /**
+   * `processing` while it is matched; `failed` where lines of it were lost, by a restored
+   * back-up for one: send it again with any change, as an empty line at its end;
+   * `withdrawn` by the operator: it counts no more
+   */
+  status: 'processing' | 'completed' | 'failed' | 'withdrawn';
+  summary: BankStatementSummary;
+  /** Path of the CSV file, below the address of this API */
+  differencesUrl: string;
+  /** When it had arrived; UTC */
+  createdAt: string;
+  completedAt: string | null;
 };
 
 export type Delivery = {
@@ -2318,6 +2360,11 @@ export type StatementExact = {
   writeOffs?: string;
 };
 
+/** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
+export type StatementDayExact = {
+  closingBalance?: string;
+};
+
 /** Charges that succeeded; of a bank, of its customers */
 export type SummaryTotalCharged = {
   /** How many */
@@ -2438,12 +2485,24 @@ export type PositionExact = {
 export type ReconciliationExceptionResolution = 'no_money_moved' | 'reversed' | 'confirmed' | 'written_off' | 'no_difference';
 
 /**
+ * The customer’s side of what the bank has booked, or has not: a charge is a `debit`.
+ * `null` where no statement of the bank is in question
+ */
+export type ReconciliationExceptionDirection = 'debit' | 'credit';
+
+/**
  * `no_money_moved`: what was in doubt never moved any. `reversed`: it did, and the bank
  * has reversed it. `confirmed`: the first answer stands, also where a second debit was
  * reversed, and that one alone. By the operator alone: `written_off`, no party corrects
  * it; `no_difference`, there was nothing to mend
  */
 export type ReconciliationExceptionWithEventsResolution = 'no_money_moved' | 'reversed' | 'confirmed' | 'written_off' | 'no_difference';
+
+/**
+ * The customer’s side of what the bank has booked, or has not: a charge is a `debit`.
+ * `null` where no statement of the bank is in question
+ */
+export type ReconciliationExceptionWithEventsDirection = 'debit' | 'credit';
 
 export type ReconciliationExceptionWithEventsEventsItem = {
   /** Type of the event */
@@ -4329,6 +4388,33 @@ export type SendBankStatementResult = {
   data: SendBankStatementResultData;
 };
 
+export type ListBankStatementsResultData = {
+  /** The entries of this page */
+  statements: Array<ListedBankStatement>;
+  /** Number of entries on all pages, counted up to 10 000 */
+  total: number;
+  /** Present when there are more than the 10 000 entries that are counted */
+  totalIsMinimum?: true;
+  /** Number of this page, from 1 */
+  page: number;
+  /** Entries per page */
+  limit: number;
+  /**
+   * The last day that your completed statements reach, by the code of each currency in
+   * which you have settlements or lines; without a code where they reach none
+   */
+  reached: Record<string, string>;
+};
+
+export type ListBankStatementsResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: ListBankStatementsResultData;
+};
+
 export type GetBankStatementResult = {
   /** The HTTP status */
   statusCode: 200;
@@ -4963,9 +5049,11 @@ export interface Operations {
   };
   /** Retrieve a statement */
   getStatement: {
-    query: {
+    query?: {
       /** Settlement day, in the network’s time zone */
-      date: string;
+      date?: string | undefined;
+      /** Month of settlement days, in the network’s time zone */
+      month?: string | undefined;
       /**
        * ISO 4217 code of a currency that the network accepts, or of another that the party
        * has settled in
@@ -4979,7 +5067,7 @@ export interface Operations {
   /** Download a statement */
   getStatementFile: {
     path: {
-      /** Settlement day, in the network’s time zone */
+      /** Settlement day, or month, in the network’s time zone */
       date: string;
     };
     query?: {
@@ -5089,6 +5177,20 @@ export interface Operations {
     };
     body: RespondToExceptionBody;
     answer: RespondToExceptionResult;
+  };
+  /** List your statements */
+  listBankStatements: {
+    query?: {
+      /** Page number, from 1 */
+      page?: number | undefined;
+      /** Entries per page */
+      limit?: number | undefined;
+      /** Field to sort by */
+      sortBy?: 'createdAt' | undefined;
+      /** Sort order: ascending or descending */
+      sortOrder?: 'asc' | 'desc' | undefined;
+    };
+    answer: ListBankStatementsResult;
   };
   /** Send what you have booked */
   sendBankStatement: {
@@ -5255,6 +5357,7 @@ export const OPERATIONS = {
   listExceptions: {'method':'GET','path':'/v1/reconciliation/exceptions','list':{'items':'exceptions','next':'page'}},
   getException: {'method':'GET','path':'/v1/reconciliation/exceptions/{exceptionId}'},
   respondToException: {'method':'POST','path':'/v1/reconciliation/exceptions/{exceptionId}/respond'},
+  listBankStatements: {'method':'GET','path':'/v1/bank/statements','list':{'items':'statements','next':'page'}},
   sendBankStatement: {'method':'POST','path':'/v1/bank/statements','keyed':true},
   getBankStatement: {'method':'GET','path':'/v1/bank/statements/{statementId}'},
   downloadBankStatementDifferences: {'method':'GET','path':'/v1/bank/statements/{statementId}/differences.csv'},

@@ -1,4 +1,4 @@
-import { DIFFERENCE_COLUMNS, readDifferences } from '../../database/bank-file/open-differences';
+import { BANK_FILE_SORTS, listBankFiles, readReached } from '../../database/bank-file/list-bank-files';
 import {
   acceptBankFile,
   discardPages,
@@ -7,20 +7,20 @@ import {
   type BankFile,
 } from '../../database/bank-file/receive-bank-file';
 import { counted } from '../../domain/words/counted';
-import { formatAmount } from '../../domain/money';
 import { BANK } from '../http/callers';
-import type { ApiDeps } from '../http/deps';
 import { Slots } from '../http/slots';
+import { differencesFile as contentOf } from '../../files/bank-file/differences-file';
 import {
   linesLimit,
   stageBankFile,
   type CoveredDays,
   type StatementType,
 } from '../../files/bank-file/intake';
-import type { Call, PathCall } from '../http/call';
+import { listAnswer } from '../http/list';
+import type { Call, PathCall, QueryCall } from '../http/call';
 import { section, type Arriving, type LongBody, type Received } from '../http/route';
 import { z } from 'zod';
-import { day, id, oneOf } from '../http/request-fields';
+import { day, id, oneOf, pagination } from '../http/request-fields';
 import { exampleId } from '../http/example';
 import * as shown from '../http/response-fields';
 
@@ -57,6 +57,8 @@ const FILES: Record<StatementType, { description: string; example: string }> = {
       'bankTransactionId,bookingDate,amount,currency,direction\r\nFT26081XK2,2026-03-22,1500.00,NGN,debit\r\n',
   },
 };
+
+const statementsQuery = z.strictObject(pagination(Object.keys(BANK_FILE_SORTS) as ['createdAt']));
 
 const statementPath = z.strictObject({ statementId: id('statement') });
 
@@ -97,6 +99,25 @@ const bankStatement = sentStatement
     completedAt: shown.moment('When all of it was compared').nullable(),
   })
   .meta({ id: 'BankStatement' });
+
+const dayOfFile = (description: string, example: string) => shown.day(description, example).nullable();
+
+const listedStatement = sentStatement
+  .extend({
+    createdAt: shown.moment('When it had arrived'),
+    from: dayOfFile('Its first day: the `from` that you said, or that of its earliest line', '2026-03-01'),
+    through: dayOfFile('Its last day: the `through` that you said, or that of its latest line', '2026-03-31'),
+    summary: summaryShown,
+  })
+  .meta({ id: 'ListedBankStatement' });
+
+const bankStatements = shown.pageOf('statements', listedStatement).extend({
+  reached: z.record(z.string(), shown.day('The last day', '2026-03-31')).meta({
+    description:
+      'The last day that your completed statements reach, by the code of each currency in which you have settlements or lines; without a code where they reach none',
+    example: { NGN: '2026-03-31' },
+  }),
+});
 
 /** A bank's statements: what it says that it booked, compared with what the network has. */
 
@@ -154,6 +175,19 @@ function messageOf({ status, summary: { lines } }: BankFile): string {
   return `The statement of ${counted(lines, 'lines')} ${said[status]}`;
 }
 
+async function listStatements({ caller, query, deps: { db } }: QueryCall<typeof statementsQuery>) {
+  const found = await listBankFiles(db, caller.entityId, query);
+  const { message, data } = listAnswer(['statement', 'statements'], found, query, (file) => ({
+    statementId: file.statementId,
+    status: file.status,
+    createdAt: file.createdAt,
+    from: file.from,
+    through: file.through,
+    summary: file.summary,
+  }));
+  return { message, data: { ...data, reached: Object.fromEntries(await readReached(db, caller.entityId)) } };
+}
+
 async function showStatement({ caller, deps, params }: PathCall<typeof statementPath>) {
   const statement = await readBankFile(deps.db, params.statementId, caller.entityId);
   const { statementId, status, summary, createdAt, endedAt } = statement;
@@ -172,23 +206,8 @@ async function showStatement({ caller, deps, params }: PathCall<typeof statement
 
 async function differencesFile({ caller, deps, params }: PathCall<typeof statementPath>) {
   const statement = await readBankFile(deps.db, params.statementId, caller.entityId);
-  return { fileName: 'differences.csv', columns: DIFFERENCE_COLUMNS, pages: shownPages(deps, statement) };
+  return { fileName: 'differences.csv', ...contentOf(deps.db, statement) };
 }
-
-async function* shownPages({ db }: ApiDeps, statement: BankFile): AsyncGenerator<object[], void, void> {
-  for await (const page of readDifferences(db, statement.statementId)) {
-    yield page.map((one) => ({
-      ...one,
-      amount: shownAmount(one.amount, one.currency),
-      networkAmount: shownAmount(one.networkAmount, one.networkCurrency),
-    }));
-  }
-  const { notKept } = statement.summary;
-  if (notKept > 0) yield [{ problem: `counted and not kept: ${counted(notKept, 'differences')}` }];
-}
-
-const shownAmount = (minor: string | undefined, currency: string | undefined) =>
-  minor === undefined || currency === undefined ? null : formatAmount(BigInt(minor), currency);
 
 const route = section('Reconciliation');
 const STATEMENT = '/v1/bank/statements/:statementId';
@@ -205,6 +224,15 @@ export const bankFileRoutes = () => [
       202: { description: 'The statement of 5 lines is being matched', data: sentStatement },
     },
     handle: sendStatement,
+  }),
+  route('get', '/v1/bank/statements', {
+    id: 'listBankStatements',
+    summary: 'List your statements',
+    description:
+      'The statements that you have sent, newest first, and how far they reach: a booking is missing once they reach two business days past its settlement day.',
+    takes: { ...BANK, query: statementsQuery },
+    answers: { 200: { description: '1 statement', data: bankStatements } },
+    handle: listStatements,
   }),
   route('get', STATEMENT, {
     id: 'getBankStatement',

@@ -1,5 +1,6 @@
 import { readPositions, type Position } from '../../database/ledger/read-positions';
 import { readFinality } from '../../database/ledger/read-statement';
+import { onDay } from '../../domain/books/statement';
 import { invalidRequest } from '../../domain/failures';
 import { shownSums, sumsInFull } from '../../domain/money';
 import { ANYONE } from '../http/callers';
@@ -32,7 +33,7 @@ async function listPositions({ caller, query, prefersCsv, deps }: QueryCall<type
   }
   const timezone = deps.config.NETWORK_TIMEZONE;
   // Finality is read first, so that the positions of a final day are complete.
-  const { final } = await readFinality(deps.db, date, caller);
+  const { final } = await readFinality(deps.db, onDay(date), caller);
   const found = await readPositions(deps.db, caller, date, LISTED_MAX + 1);
   if (found.length > LISTED_MAX) {
     const message = `there are more than ${LISTED_MAX} positions: take them as a file, with format=csv`;

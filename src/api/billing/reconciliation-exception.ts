@@ -9,7 +9,7 @@ import {
 } from '../../database/reconciliation-exception/list-exceptions';
 import { takeBanksAnswer } from '../../database/resolution/resolve-exception';
 import { Failure } from '../../domain/failures';
-import { formatAmount } from '../../domain/money';
+import { formatAmount, formatIfAny } from '../../domain/money';
 import type { Caller } from '../http/caller';
 import { ANSWER, ANYONE } from '../http/callers';
 import { takeAnswer } from '../http/idempotency';
@@ -130,6 +130,19 @@ export const exceptionFields = {
 const exceptionShown = z
   .strictObject({
     ...exceptionFields,
+    direction: oneOf(
+      ['debit', 'credit'],
+      'The customer’s side of what the bank has booked, or has not: a charge is a `debit`. `null` where no statement of the bank is in question',
+    )
+      .nullable()
+      .meta({ example: null }),
+    bookedAmount: shown
+      .money('What the bank has booked; `null` where its statements have nothing else than the network')
+      .nullable()
+      .meta({ example: null }),
+    bookedCurrency: shown.currency
+      .nullable()
+      .meta({ description: 'The currency of `bookedAmount`', example: null }),
     merchantName: shown.wordsOrNull('Name of the merchant; `null` where there is none', 'Palm Grocers'),
     bankName: shown.words('Name of the payer’s bank', 'Harbour Bank'),
     note: shown.wordsOrNull('Your own note; what others noted is not shown'),
@@ -218,6 +231,9 @@ async function showException({ caller, params, deps }: PathCall<typeof exception
 const shownException = (exception: ExceptionRecord, caller: Pick<Caller, 'role' | 'entityId'>) => ({
   ...shownTo(caller, exception),
   amount: formatAmount(exception.amount, exception.currency),
+  direction: exception.direction,
+  bookedAmount: formatIfAny(exception.bookedAmount, exception.bookedCurrency),
+  bookedCurrency: exception.bookedCurrency,
   merchantName: exception.merchantName,
   bankName: exception.bankName,
   note: exception.bankId === caller.entityId ? exception.bankNote : null,

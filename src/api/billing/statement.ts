@@ -1,29 +1,18 @@
 import { z } from 'zod';
 import type { Executor } from '../../database/pool/connection';
 import { isMerchantOf } from '../../database/entity/create-entity';
-import {
-  readFinality,
-  readInOneSnapshot,
-  hasSettledIn,
-  keepDigest,
-  readDigest,
-  readTotals,
-  type Finality,
-  type StatementOf,
-  type StatementTotals,
-} from '../../database/ledger/read-statement';
+import { readFinality } from '../../database/ledger/read-statement';
 import type { Party } from '../../database/query/party';
 import { Failure } from '../../domain/failures';
-import { shownSums } from '../../domain/money';
-import { HASHED_MAX, MOVEMENTS, type Movements } from '../../domain/books/statement';
 import { ANYONE, BILLERS } from '../http/callers';
 import type { ApiDeps } from '../http/deps';
-import { digestOf, statementFile as contentOf } from '../../files/statement-file';
+import { keepFileDigest, readPartyStatement, statementOf } from '../../files/party-statement';
+import { statementFile as contentOf } from '../../files/statement-file';
 import type { Download } from '../http/download';
 import type { Call, QueryCall } from '../http/call';
 import { section } from '../http/route';
 import { invalidRequest } from '../http/validation';
-import { day, id, settledCurrency } from '../http/request-fields';
+import { day, dayOrMonth, id, month as monthAsked, settledCurrency } from '../http/request-fields';
 import * as shown from '../http/response-fields';
 import { formatAsked } from './transaction-schema';
 
@@ -34,9 +23,9 @@ const filters = {
     .optional(),
 };
 
-const statementQuery = z.strictObject({ date: day, ...filters });
+const statementQuery = z.strictObject({ date: day.optional(), month: monthAsked.optional(), ...filters });
 const statementFileQuery = z.strictObject(filters);
-const statementFilePath = z.strictObject({ date: day });
+const statementFilePath = z.strictObject({ date: dayOrMonth });
 export const positionsQuery = z.strictObject({ date: day, format: formatAsked });
 
 const sumShown = (description: string, example: number) =>
@@ -62,12 +51,21 @@ const ofDay = {
 const statementShown = z
   .strictObject({
     ...ofDay,
+    date: shown.day('The settlement day; of a month its last day, of the current month today', '2026-03-02'),
+    final: shown.flag(
+      'Whether nothing can settle on this day, or on any day of the month, any more, so that it never changes; today never is',
+      true,
+    ),
+    month: shown.seldom(
+      z.string().regex(/^\d{4}-\d{2}$/),
+      'The month, where you asked for one: all figures are those of its days, of the current month until today',
+    ),
     currency: shown.currency,
     openingBalance: sumShown(
-      'What the network owed you when the day began; below 0 where you owed it. Before your first day 0',
+      'What the network owed you when the day, or the month, began; below 0 where you owed it. Before your first day 0',
       12_000,
     ),
-    closingBalance: sumShown('The same when the day ended', 13_000.5),
+    closingBalance: sumShown('The same when `date` ended', 13_000.5),
     charges: movedShown('Charges that settled', 1, 1500.5),
     refunds: movedShown('Refunds that were completed', 1, 500),
     refundReturns: movedShown('Completed refunds whose money came back', 0, 0),
@@ -77,7 +75,7 @@ const statementShown = z
       movedShown('For a bank, payments to its customers whose money did not stay; only if any', 0, 0),
     ),
     writeOffs: shown.seldom(movedShown('For a bank, what it was let off; only if any', 0, 0)),
-    exceptionsOpen: shown.count('Reconciliation exceptions that were not resolved when the day ended', 0),
+    exceptionsOpen: shown.count('Reconciliation exceptions that were not resolved when `date` ended', 0),
     exact: shown.exactBalances(
       'openingBalance',
       'closingBalance',
@@ -95,9 +93,22 @@ const statementShown = z
       .nullable()
       .meta({
         description:
-          'SHA-256 of the CSV file of the same day. `null` for a day of more than 10 000 lines until the file was taken once the day is final; never in a closed month',
+          'SHA-256 of the CSV file of the same day or month. `null` for one of more than 10 000 lines until the file was taken once it is final, and for a month that is not final; never in a closed month',
         example: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
       }),
+    days: shown.seldom(
+      z.array(
+        z
+          .strictObject({
+            date: shown.day('The settlement day', '2026-03-02'),
+            closingBalance: sumShown('What the network owed you when it ended', 13_000.5),
+            final: shown.flag('Whether nothing can settle on it any more', true),
+            exact: shown.exactBalances('closingBalance'),
+          })
+          .meta({ id: 'StatementDay' }),
+      ),
+      'The days of the month, in order; only of a month',
+    ),
   })
   .meta({ id: 'Statement' });
 
@@ -122,42 +133,30 @@ export const positionsShown = z.strictObject({
 });
 
 /**
- * Statements: what a party is owed at the end of a settlement day, and each thing that moved it.
+ * Statements: what a party is owed at the end of a settlement day or a month, and each thing that
+ * moved it.
  */
 
 type Filter = z.output<typeof statementFileQuery>;
 
 export async function showStatement({ caller, query, deps }: QueryCall<typeof statementQuery>) {
-  const { date } = query;
-  const of = await statementOf(deps, caller, date, query);
-  const timeZone = deps.config.NETWORK_TIMEZONE;
-  const { totals, final, edition, kept, made } = await readInOneSnapshot(
-    deps.db,
-    date,
-    of.party,
-    (trx, seen) => readStatement(trx, of, seen),
-  );
-  if (final && made !== null) await keep(deps, of, edition, made);
-  return {
-    message: `The statement of ${date} in ${of.currency} is ${final ? 'final' : 'not final yet'}`,
-    data: {
-      date,
-      currency: of.currency,
-      timezone: timeZone,
-      final,
-      ...shownStatement(of.currency, totals),
-      sha256: kept ?? made,
-    },
-  };
+  const asked = periodOf(query);
+  const party = await partyOf(deps.db, caller, query.merchantId);
+  const data = await readPartyStatement(meansOf(deps), party, asked, query.currency);
+  const said = data.final ? 'final' : 'not final yet';
+  return { message: `The statement of ${asked} in ${data.currency} is ${said}`, data };
 }
 
-/** A long day's digest is made with its file, or when its month is closed. */
-async function readStatement(trx: Executor, of: StatementOf, finality: Finality) {
-  const totals = await readTotals(trx, of);
-  const kept = finality.final ? await readDigest(trx, of, finality.edition) : undefined;
-  const moved = MOVEMENTS.reduce((sum, name) => sum + totals[name].count, 0);
-  const made = kept !== undefined || moved > HASHED_MAX ? null : await digestOf(trx, of);
-  return { totals, ...finality, kept, made };
+const meansOf = ({ db, config, log }: ApiDeps) => ({ db, config, warn: log.warn.bind(log) });
+
+/** @throws Failure invalid_request unless it is either a day or a month */
+function periodOf({ date, month }: z.output<typeof statementQuery>): string {
+  const period = date ?? month;
+  if (period === undefined)
+    throw invalidRequest([{ path: 'query.date', message: 'is required, or a month' }]);
+  if (date !== undefined && month !== undefined)
+    throw invalidRequest([{ path: 'query.month', message: 'must not stand beside a date' }]);
+  return period;
 }
 
 async function statementFile({
@@ -166,33 +165,15 @@ async function statementFile({
   params: { date },
   deps,
 }: Call<unknown, Filter, z.output<typeof statementFilePath>>) {
-  const of = await statementOf(deps, caller, date, query);
-  const { final, edition } = await readFinality(deps.db, date, of.party);
+  const means = meansOf(deps);
+  const party = await partyOf(deps.db, caller, query.merchantId);
+  const of = await statementOf(means, party, date, query.currency);
+  const { final, edition } = await readFinality(deps.db, of.days, of.party);
   return {
     ...contentOf(deps.db, of),
     fileName: `statement-${date}-${of.currency}.csv`,
-    ...(final && { sent: (sha256: string) => keep(deps, of, edition, sha256) }),
+    ...(final && { sent: (sha256: string) => keepFileDigest(means, of, edition, sha256) }),
   } satisfies Download;
-}
-
-/**
- * @throws Failure not_found for a merchant that is not the caller's; invalid_request from a bank
- *   that names one, and for a currency that is not accepted and that nothing has settled in
- */
-async function statementOf(
-  { db, config: { ACCEPTED_CURRENCIES: accepted } }: ApiDeps,
-  caller: Party,
-  date: string,
-  { currency: code, merchantId }: Filter,
-): Promise<StatementOf> {
-  const party = await partyOf(db, caller, merchantId);
-  const [first = ''] = accepted;
-  const currency = code ?? first;
-  if (!accepted.includes(currency) && !(await hasSettledIn(db, party, currency))) {
-    const message = `must be ${accepted.length > 1 ? 'one of ' : ''}${accepted.join(', ')}`;
-    throw invalidRequest([{ path: 'query.currency', message }]);
-  }
-  return { date, currency, party };
 }
 
 async function partyOf(db: Executor, { entityId, role }: Party, merchantId?: string): Promise<Party> {
@@ -200,43 +181,6 @@ async function partyOf(db: Executor, { entityId, role }: Party, merchantId?: str
   const isOwn = role === 'merchant' ? merchantId === entityId : await isMerchantOf(db, entityId, merchantId);
   if (!isOwn) throw new Failure('not_found', 'There is no such merchant.');
   return { entityId: merchantId, role: 'merchant' };
-}
-
-/** Without it the file is read once more when it is asked for next. */
-async function keep({ db, log }: ApiDeps, of: StatementOf, edition: number, sha256: string): Promise<void> {
-  await keepDigest(db, of, edition, sha256).catch((err: unknown) =>
-    log.warn({ err }, 'the digest of a statement was not kept'),
-  );
-}
-
-/** In major units; a sum that had to be rounded is beside them in full. */
-function shownStatement(
-  currency: string,
-  { openingBalance, closingBalance, exceptionsOpen, ...moved }: StatementTotals,
-) {
-  const amountOf = (name: keyof Movements) => [name, moved[name].amount] as const;
-  const { exact, ...sums } = shownSums(
-    {
-      openingBalance,
-      closingBalance,
-      ...(Object.fromEntries(MOVEMENTS.map(amountOf)) as Record<keyof Movements, bigint>),
-    },
-    currency,
-  );
-  const movement = (name: keyof Movements) => ({ count: moved[name].count, amount: sums[name] });
-  return {
-    openingBalance: sums.openingBalance,
-    closingBalance: sums.closingBalance,
-    charges: movement('charges'),
-    refunds: movement('refunds'),
-    refundReturns: movement('refundReturns'),
-    reversals: movement('reversals'),
-    credits: movement('credits'),
-    ...(moved.creditsReversed.count > 0 && { creditsReversed: movement('creditsReversed') }),
-    ...(moved.writeOffs.count > 0 && { writeOffs: movement('writeOffs') }),
-    exceptionsOpen,
-    ...(exact && { exact }),
-  };
 }
 
 const route = section('Statements');
@@ -247,7 +191,7 @@ export const statementRoutes = [
     id: 'getStatement',
     summary: 'Retrieve a statement',
     description:
-      'What moved on one settlement day, in one currency, and what the network owes you for it: for a bank, a merchant, or a provider, whose merchants are taken together unless it names one. A charge settles on the day of its `settledAt` in the network’s time zone. `closingBalance` is the next day’s `openingBalance`. For a merchant it is `openingBalance` + `charges` − `refunds` + `refundReturns` − `reversals`; for a bank `openingBalance` − `charges` + `refunds` − `refundReturns` + `reversals` + `credits` − `creditsReversed` + `writeOffs`.',
+      'What moved on one settlement day (`date`) or in one `month`, in one currency, and what the network owes you for it: for a bank, a merchant, or a provider, whose merchants are taken together unless it names one. A charge settles on the day of its `settledAt` in the network’s time zone. `closingBalance` is the next day’s `openingBalance`. The figures of a month are the sums of its days’, and of the current month end today. For a merchant it is `openingBalance` + `charges` − `refunds` + `refundReturns` − `reversals`; for a bank `openingBalance` − `charges` + `refunds` − `refundReturns` + `reversals` + `credits` − `creditsReversed` + `writeOffs`.',
     takes: { ...ANYONE, query: statementQuery, only: { 'query.merchantId': BILLERS.roles } },
     answers: {
       200: { description: 'The statement of 2026-03-02 in NGN is final', data: statementShown },
@@ -259,7 +203,7 @@ export const statementRoutes = [
     id: 'getStatementFile',
     summary: 'Download a statement',
     description:
-      'Each transaction of the statement, with the columns of the transaction history, as it was when the day ended: `refundedAmount` and `reversedAmount` are what had gone back by then, and a refund that was returned later is `completed`. A write-off has the type `write_off` and no id. The last line has `total` in its first column, the number of lines before it in the second, and the sum of their amounts in the third. Once the day is final the bytes are the same whenever they are asked for.',
+      'Each transaction of the statement of a day or a month, with the columns of the transaction history, as it was when its day ended: `refundedAmount` and `reversedAmount` are what had gone back by then, and a refund that was returned later is `completed`. A write-off has the type `write_off` and no id. The last line has `total` in its first column, the number of lines before it in the second, and the sum of their amounts in the third. A month’s lines are those of its days, in order. Once the day or month is final the bytes are the same whenever they are asked for.',
     takes: {
       ...ANYONE,
       params: statementFilePath,

@@ -23,12 +23,12 @@ export async function setExpectationsBegin(
   bankId: string,
   begins: string,
 ): Promise<void> {
-  const before = await trx.row<{
-    begins: string;
-  }>`SELECT begins FROM expectations WHERE bank_id = ${bankId} FOR UPDATE`;
+  const before = await trx.row<{ begins: string }>`
+    SELECT begins::text FROM expectations WHERE bank_id = ${bankId} FOR UPDATE`;
   const change = trx.oneRow<{ begins: string }>`
     INSERT INTO expectations AS e (bank_id, begins) VALUES (${bankId}, ${begins})
-    ON CONFLICT (bank_id) DO UPDATE SET begins = excluded.begins, statement_id = NULL RETURNING begins`;
+    ON CONFLICT (bank_id) DO UPDATE SET begins = excluded.begins, statement_id = NULL
+    RETURNING begins::text`;
   await act(trx, by, change, (after) => ({
     action: 'bank_files.expected_from',
     entityId: bankId,

@@ -256,7 +256,7 @@ type Line = Pick<NewException, 'billingRequestId' | 'refundId'> & NonNullable<Ne
 const ITS_BANKS_ID = `CASE WHEN e.bank_id = b.bank_id THEN e.bank_transaction_id END AS bank_transaction_id`;
 const LINE = `e.billing_request_id, e.refund_id, e.bank_id, e.direction, e.amount::bigint AS amount,
   e.currency::text AS currency, e.amount::bigint AS booked_amount, e.currency::text AS booked_currency,
-  e.reference, e.booked_on, e.matched_by AS reported_in`;
+  e.reference, e.booked_on::text, e.matched_by AS reported_in`;
 
 /**
  * A line that takes nothing back is told: of the booking that has its id, or else of nothing that

@@ -69,7 +69,7 @@ const foundMissing = (trx: Transaction, bankId: string) =>
       AND e.direction = x.direction AND e.matched_by IS NOT NULL
     WHERE ${bankId} IN (x.bank_id, x.payee_bank_id) AND x.kind = 'missing_at_bank' AND ${raw(IS_ALL_SAID)}`;
 
-/** Places unknown lines of the file itself again: a counterpart may come pages before its booking. */
+/** Places lines of the file itself again: a counterpart may come pages before its booking. */
 const placeOfFile: Step = async (trx, { statementId, bankId }, after) => {
   const page = await trx.row<{ position: number }>`
     SELECT position FROM bank_statement_differences d
@@ -89,7 +89,7 @@ const placeOfFile: Step = async (trx, { statementId, bankId }, after) => {
   return String(page.position);
 };
 
-/** Judges charges with lines of the file, or with extra bookings that stand and are not judged yet. */
+/** Judges charges of the file's lines, and those whose extra bookings stand without a judgement. */
 const judgeNext: Step = async (trx, file, after, matching) => {
   const ids = await chargesAfter(trx, file, after);
   await judge(trx, matching, file, ids);

@@ -267,8 +267,9 @@ async function deleteReported(db: Executor, statementId: string): Promise<boolea
 const KEPT_MONTHS = 13;
 
 /**
- * Deletes differences after `KEPT_MONTHS`, unless they are exceptions. @returns whether there may be
- * more
+ * Deletes differences after `KEPT_MONTHS`, unless they are exceptions.
+ *
+ * @returns whether there may be more
  */
 export async function deleteCounted(db: Executor): Promise<boolean> {
   const old = await db.rows`

@@ -21,7 +21,7 @@ const expectedBy = (bankId: string) => sql`
     AND (direction, amount, currency) = (l.direction, l.amount, l.currency)
   LIMIT 1`;
 
-/** SQL: whether the line of a booking `e` is the line `f`, also in an earlier file, or is to come. */
+/** SQL: whether a line `f` is that of a booking `e`: its first, or the same in another file. */
 const IS_ITS_LINE = raw(
   `(e.matched_by IS NULL OR (coalesce(e.booked_id, e.identifier), e.booked_on) = (f.id, f.day))`,
 );
@@ -172,14 +172,14 @@ export const placeLines = (bankId: string, statementId: string | null) => sql`
     WHERE f.verdict IS NULL)`;
 
 /**
- * SQL: a charge `b`, or its refund `r`, has not ended; nor has a payment whose payee's bank is still to
- * be told of the credit.
+ * SQL: a charge `b`, or its refund `r`, has not ended; nor has a payment whose payee's bank is
+ * still to be told of the credit.
  */
 export const isUnsettled = (direction: Part, bankId: Part) => sql`(coalesce(r.status, b.status) = 'pending'
   OR (r.id IS NULL AND ${direction} = 'credit' AND ${bankId} = b.payee_bank_id AND b.credit_due_at IS NOT NULL
     AND NOT b.credit_settled))`;
 
-/** SQL: keeps lines of the step `extra` that settle nothing, once each, and says which file had them. */
+/** SQL: keeps the lines of the step `extra`, which settle nothing, with the files that had them. */
 export const keepExtra = (bankId: string) => sql`
   INSERT INTO extra_bookings (bank_id, bank_transaction_id, direction, booked_on, amount, currency, reference, is_reversal,
     billing_request_id, refund_id, is_extra, first_matched_by, matched_by)

@@ -40,7 +40,7 @@ export interface BankFile {
   endedAt: Date | null;
 }
 
-const BANK_FILE_COLUMNS = `id AS statement_id, bank_id, status,
+export const BANK_FILE_COLUMNS = `id AS statement_id, bank_id, status,
   jsonb_build_object('lines', lines, 'matched', matched, 'duplicates', duplicates, 'unknownHere', unknown_here,
     'missingAtBank', missing_at_bank, 'amountDiffers', amount_differs, 'malformed', malformed,
     'pending', pending, 'notKept', not_kept) AS summary,

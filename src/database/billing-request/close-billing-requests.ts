@@ -59,7 +59,7 @@ export const ENDED_COLUMNS = `${OUTCOME_COLUMNS}, EXISTS (
     SELECT FROM extra_bookings e WHERE e.billing_request_id = b.id)
   OR EXISTS (
     SELECT FROM reconciliation_exceptions x WHERE x.bank_id = b.bank_id AND x.bank_transaction_id = b.bank_transaction_id
-      AND x.kind = 'unknown_here' AND x.billing_request_id IS NULL AND NOT x.withdrawn AND x.state <> 'resolved') AS is_in_file`;
+      AND x.kind = 'unknown_here' AND x.billing_request_id IS NULL AND NOT x.withdrawn AND x.resolution IS NULL) AS is_in_file`;
 
 export type Ended = Outcome & {
   /** A file of the bank has lines that its end may explain. */

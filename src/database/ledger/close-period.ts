@@ -30,17 +30,23 @@ const earlierOpen = (month: string) => sql`
  * clock.
  *
  * @param month its first day
+ * @param despite what the books' last comparison found, where the month is closed all the same
  * @returns false: it was closed before
  * @throws OperatorError (the month is not over, an earlier month is open, or a transaction that
  *   read its clock in the month has not committed)
  */
-export async function closePeriod(trx: Transaction, by: Actor, month: string): Promise<boolean> {
+export async function closePeriod(
+  trx: Transaction,
+  by: Actor,
+  month: string,
+  despite?: { differences: number | null },
+): Promise<boolean> {
   await trx.rows`${raw(LOCK_PERIODS)}`;
   const change = trx.row<{ reopenings: number }>`
     INSERT INTO ledger_periods AS p (month)
     SELECT ${month}::date WHERE NOT may_settle_before(${endOf(month, trx.timeZone)}, NULL) AND (${earlierOpen(month)}) IS NULL
     ON CONFLICT (month) DO UPDATE SET state = 'closed' WHERE p.state = 'reopened' RETURNING reopenings`;
-  const closed = await act(trx, by, change, shown('period.closed', month));
+  const closed = await act(trx, by, change, shown('period.closed', month, despite));
   if (!closed) await refuseUnlessClosed(trx, month);
   return closed !== undefined;
 }
@@ -75,11 +81,11 @@ export async function reopenPeriod(trx: Transaction, by: Actor, month: string): 
 }
 
 const shown =
-  (action: `period.${string}`, month: string) =>
+  (action: `period.${string}`, month: string, despite?: { differences: number | null }) =>
   ({ reopenings }: { reopenings: number }) => ({
     action,
     entityId: null,
-    after: { month: nameOf(month), reopenings },
+    after: { month: nameOf(month), reopenings, ...(despite && { despite }) },
   });
 
 /** `2026-11` */

@@ -1,3 +1,4 @@
+import { onDay } from '../../domain/books/statement';
 import type { Database, Executor } from '../pool/connection';
 import { customPlan, raw, sql, type Fragment } from '../pool/statement';
 import type { Party } from '../query/party';
@@ -106,7 +107,7 @@ export async function readNetworkPositions(
   { date, currency }: NetworkDay,
   { atMost, heartbeat = () => undefined, entriesAtOnce = ENTRIES_AT_ONCE }: Reach,
 ) {
-  return readInOneSnapshot(db, date, null, async (trx, { final }) => {
+  return readInOneSnapshot(db, onDay(date), null, async (trx, { final }) => {
     const sums = new Map<string, NetworkPosition>();
     let entries = 0;
     for (let after = FIRST_ID; ;) {

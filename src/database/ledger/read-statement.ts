@@ -1,12 +1,22 @@
-import { HASHED_MAX, MOVEMENTS, type Movements } from '../../domain/books/statement';
+import {
+  eachDay,
+  HASHED_MAX,
+  MOVEMENTS,
+  onDay,
+  type Days,
+  type Movements,
+} from '../../domain/books/statement';
+import { isMonth, lastOfMonth } from '../../domain/calendar';
+import { invalidRequest } from '../../domain/failures';
 import type { Database, Executor, Transaction } from '../pool/connection';
 import { customPlan, joined, raw, sql, type Fragment } from '../pool/statement';
 import { dayBegin } from '../clock/day-begin';
+import { todayOf } from '../clock/today';
 import type { TransactionRecord } from './list-transactions';
 import { sidesOf, type Party } from '../query/party';
 
 /**
- * A party's balance at the end of a settlement day and the movements of that day, read from the
+ * A party's balance at the end of settlement days and the movements of these days, read from the
  * ledger. A balance is positive where the network owes the party.
  *
  * A bank has the accounts of its customers, payees included. Money in transit to a payee counts,
@@ -16,21 +26,36 @@ import { sidesOf, type Party } from '../query/party';
 
 export interface StatementOf {
   party: Party;
-  /** A calendar day in the network's zone. */
-  date: string;
+  days: Days;
   currency: string;
 }
 
-/** Statements of a day that may have more lines than the API hashes while a request waits. */
-export async function longStatements(db: Executor, date: string): Promise<StatementOf[]> {
+/**
+ * The days of a period, `2026-11-21` or `2026-11`: the current month ends today, by the party's
+ * clock.
+ *
+ * @throws Failure invalid_request for a later month
+ */
+export async function settlementDays(db: Executor, { entityId }: Party, period: string): Promise<Days> {
+  if (!isMonth(period)) return onDay(period);
+  const first = `${period}-01`;
+  const today = await todayOf(db, entityId);
+  if (first > today) throw invalidRequest([{ path: 'query.month', message: 'must have begun' }]);
+  const last = lastOfMonth(period);
+  return today < last ? { first, last: today, goesOn: true } : { first, last };
+}
+
+/** Statements that may have more lines than the API hashes while a request waits. */
+export async function longStatements(db: Executor, days: Days): Promise<StatementOf[]> {
   const found = await customPlan(db).rows<{ partyId: string; role: Party['role']; currency: string }>`
     SELECT party.id AS party_id, party.type AS role, b.currency
     FROM ledger_balances b JOIN entities e ON e.id = b.party_id
     JOIN entities party ON party.id IN (e.id, e.provider_id)
-    WHERE b.day = ${date} GROUP BY 1, 2, 3 HAVING sum(b.count) > ${raw(HASHED_MAX)} ORDER BY 1, 3`;
+    WHERE b.day BETWEEN ${days.first} AND ${days.last} GROUP BY 1, 2, 3 HAVING sum(b.count) > ${raw(HASHED_MAX)}
+    ORDER BY 1, 3`;
   return found.map(({ partyId: entityId, role, currency }) => ({
     party: { entityId, role },
-    date,
+    days,
     currency,
   }));
 }
@@ -38,8 +63,10 @@ export async function longStatements(db: Executor, date: string): Promise<Statem
 export interface StatementTotals extends Movements {
   openingBalance: bigint;
   closingBalance: bigint;
-  /** Reconciliation exceptions that were not resolved when the day ended. */
+  /** Reconciliation exceptions that were not resolved when the last day ended. */
   exceptionsOpen: number;
+  /** The balance at the end of each day. */
+  balances: { date: string; closingBalance: bigint }[];
 }
 
 /** The parties of a party's postings: itself, and for a provider its merchants. */
@@ -58,44 +85,54 @@ export const ofTheDay = (
 const endOf = (date: string, timeZone: string) => dayBegin(sql`${date}::date + 1`, timeZone);
 
 export interface Finality {
+  /** Whether the day, or the month, is final: all of its days are. */
   final: boolean;
-  /** The times that the month was reopened: each time the file of the day may change. */
+  /** Days that are final: a later day never is before an earlier one. */
+  finalDays: number;
+  /** The times that the month was reopened: each time the file may change. */
   edition: number;
 }
 
 /**
- * Whether nothing can settle on this day any more for this party; a later SQL statement then reads
- * figures that never change. While a month is reopened, neither it nor any later day is final: each
- * later day opens with that month's balance.
+ * Whether nothing can settle on these days any more for this party; a later SQL statement then
+ * reads figures that never change. While a month is reopened, neither it nor any later day is
+ * final: each later day opens with that month's balance.
  *
  * A merchant's own clock decides for a merchant. Banks, providers and the network (null) go by real
  * time too, since a new merchant may start at it.
  */
-export function readFinality(db: Executor, date: string, party: Party | null): Promise<Finality> {
+export function readFinality(db: Executor, days: Days, party: Party | null): Promise<Finality> {
+  const { first, last, goesOn = false } = days;
   const merchantId = party?.role === 'merchant' ? party.entityId : null;
   return db.oneRow<Finality>`
-    SELECT NOT may_settle_before(${endOf(date, db.timeZone)}, ${merchantId}) AND NOT EXISTS (
-        SELECT FROM ledger_periods r WHERE r.month <= of_day.month AND r.state = 'reopened') AS final,
-      coalesce(p.reopenings, 0) AS edition
-    FROM (SELECT date_trunc('month', ${date}::date)::date AS month) AS of_day LEFT JOIN ledger_periods p
-    USING (month)`;
+    SELECT bool_and(is_final) AND NOT ${goesOn}::boolean AS final,
+      (count(*) FILTER (WHERE is_final))::int AS final_days, coalesce((
+        SELECT reopenings FROM ledger_periods WHERE month = date_trunc('month', ${last}::date)), 0) AS edition
+    FROM (
+      SELECT NOT may_settle_before(${dayBegin(sql`day + 1`, db.timeZone)}, ${merchantId})
+        AND NOT EXISTS (SELECT FROM ledger_periods WHERE month <= day AND state = 'reopened') AS is_final
+      FROM (SELECT ${first}::date + n AS day FROM generate_series(0, ${last}::date - ${first}::date) AS n) AS days) AS each`;
 }
 
 /** @param party for whom; null for the network */
 export async function readInOneSnapshot<Read>(
   db: Database,
-  date: string,
+  days: Days,
   party: Party | null,
   read: (trx: Transaction, finality: Finality) => Promise<Read>,
 ): Promise<Read> {
   // Finality is asked first, so that no entry can be posted between it and the read.
-  const asked = await readFinality(db, date, party);
+  const asked = await readFinality(db, days, party);
   return db.transaction(async (trx) => {
     await trx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
     // The month may have been reopened since, and the snapshot may hold a correction.
-    const seen = await readFinality(trx, date, party);
-    const final = asked.final && seen.final && seen.edition === asked.edition;
-    return read(trx, { ...seen, final });
+    const seen = await readFinality(trx, days, party);
+    const isSame = seen.edition === asked.edition;
+    return read(trx, {
+      ...seen,
+      final: isSame && asked.final && seen.final,
+      finalDays: isSame ? Math.min(asked.finalDays, seen.finalDays) : 0,
+    });
   });
 }
 
@@ -107,9 +144,16 @@ export async function hasSettledIn(db: Executor, party: Party, currency: string)
 }
 
 export async function readTotals(db: Executor, of: StatementOf): Promise<StatementTotals> {
-  const { party, date, currency } = of;
-  const found = await customPlan(db).rows<{ what: string; count: number; amount: string; balance: string }>`
-    SELECT CASE WHEN day < ${date}::date THEN 'before' ELSE CASE kind || ' of ' || account
+  const { party, days, currency } = of;
+  const found = await customPlan(db).rows<{
+    day: string | null;
+    what: string;
+    count: number;
+    amount: string;
+    balance: string;
+  }>`
+    SELECT CASE WHEN day >= ${days.first}::date THEN day END::text AS day,
+      CASE WHEN day < ${days.first}::date THEN 'before' ELSE CASE kind || ' of ' || account
         WHEN 'charge of in_transit' THEN 'credits'
         WHEN 'reversal of payee_bank' THEN 'creditsReversed'
         WHEN 'write_off of customer_bank' THEN 'writeOffs'
@@ -119,22 +163,31 @@ export async function readTotals(db: Executor, of: StatementOf): Promise<Stateme
     FROM ledger_balances
     WHERE party_id = ANY(${postedTo(party)})
       AND currency = ${currency} AND account <> 'disputed'
-      AND (day < ${date} OR (day = ${date} AND kind <> 'credit')) GROUP BY 1`;
-  const named = new Map(found.map((one) => [one.what, one]));
+      AND (day < ${days.first} OR (day <= ${days.last} AND kind <> 'credit')) GROUP BY 1, 2`;
   const moved = MOVEMENTS.map((name) => {
-    const { count = 0, amount = 0 } = named.get(name) ?? {};
-    return [name, { count, amount: BigInt(amount) }] as const;
+    const ofName = found.filter(({ what }) => what === name);
+    const count = ofName.reduce((all, one) => all + one.count, 0);
+    return [name, { count, amount: ofName.reduce((all, { amount }) => all + BigInt(amount), 0n) }] as const;
+  });
+  const movedOn = (day: string | null) =>
+    found.filter((one) => one.day === day).reduce((sum, { balance }) => sum + BigInt(balance), 0n);
+  const openingBalance = movedOn(null);
+  let closingBalance = openingBalance;
+  const balances = eachDay(days).map((date) => {
+    closingBalance += movedOn(date);
+    return { date, closingBalance };
   });
   return {
     ...(Object.fromEntries(moved) as unknown as Movements),
-    openingBalance: BigInt(named.get('before')?.balance ?? 0),
-    closingBalance: found.reduce((sum, { balance }) => sum + BigInt(balance), 0n),
+    openingBalance,
+    closingBalance,
     exceptionsOpen: await openExceptions(db, of),
+    balances,
   };
 }
 
-async function openExceptions(db: Executor, { party, date, currency }: StatementOf): Promise<number> {
-  const end = endOf(date, db.timeZone);
+async function openExceptions(db: Executor, { party, days, currency }: StatementOf): Promise<number> {
+  const end = endOf(days.last, db.timeZone);
   const { count } = await customPlan(db).oneRow<{ count: number }>`
     SELECT count(*)::int AS count FROM reconciliation_exceptions
     WHERE (${joined(sidesOf(party), ' OR ')}) AND currency = ${currency}
@@ -155,14 +208,25 @@ const PAGE = 1000;
 const PAGE_BYTES = 1_000_000;
 
 /**
- * The lines of a statement in the order of posting; a provider's merchant by merchant. Each page is
- * a SQL statement of its own.
+ * The lines of a statement, day by day as they were when the day ended, in the order of posting; a
+ * provider's merchant by merchant. Each page is a SQL statement of its own.
  */
 export async function* readLines(
   db: Executor,
-  { party, date, currency }: StatementOf,
+  { days, ...of }: StatementOf,
 ): AsyncGenerator<StatementLine[], void, void> {
-  for (const partyId of await movedParties(db, { party, date, currency })) {
+  for (const date of eachDay(days)) yield* linesOn(db, date, of);
+}
+
+type HolderOf = Omit<StatementOf, 'days'>;
+
+async function* linesOn(
+  db: Executor,
+  date: string,
+  of: HolderOf,
+): AsyncGenerator<StatementLine[], void, void> {
+  const { currency } = of;
+  for (const partyId of await movedParties(db, date, of)) {
     for (let after: bigint | undefined = 0n; after !== undefined;) {
       const page: (StatementLine & { entryId: bigint })[] = await customPlan(db).rows`
   WITH page AS MATERIALIZED (
@@ -197,7 +261,7 @@ export async function* readLines(
 }
 
 /** Parties with lines that day. A provider may have many merchants, and few move. */
-async function movedParties(db: Executor, { party, date, currency }: StatementOf): Promise<string[]> {
+async function movedParties(db: Executor, date: string, { party, currency }: HolderOf): Promise<string[]> {
   if (party.role !== 'provider') return [party.entityId];
   const found = await customPlan(db).rows<{ partyId: string }>`
     SELECT DISTINCT party_id FROM ledger_balances
@@ -227,27 +291,27 @@ const REVERSED = sql`(SELECT transaction_id AS id, billing_request_id FROM rever
 /** @returns the SHA-256 of the file; undefined before the first hash */
 export async function readDigest(
   db: Executor,
-  { party, date, currency }: StatementOf,
+  { party, days, currency }: StatementOf,
   edition: number,
 ): Promise<string | undefined> {
   const found = await db.row<{ sha256: string }>`
-    SELECT sha256 FROM statement_digests WHERE party_id = ${party.entityId} AND day = ${date}
-      AND currency = ${currency}
-    AND reopenings = ${edition}`;
+    SELECT sha256 FROM statement_digests WHERE party_id = ${party.entityId} AND first_day = ${days.first}
+      AND last_day = ${days.last} AND currency = ${currency} AND reopenings = ${edition}`;
   return found?.sha256;
 }
 
 /**
- * Keeps the hash of a day that was final before the file was read. If the month was reopened since,
+ * Keeps the hash of days that were final before the file was read. If the month was reopened since,
  * `edition` is out of date and the row is never read.
  */
 export async function keepDigest(
   db: Executor,
-  { party, date, currency }: StatementOf,
+  { party, days, currency }: StatementOf,
   edition: number,
   sha256: string,
 ): Promise<void> {
   await db.rows`
-    INSERT INTO statement_digests (party_id, day, currency, reopenings, sha256)
-    VALUES (${party.entityId}, ${date}, ${currency}, ${edition}, ${sha256}) ON CONFLICT DO NOTHING`;
+    INSERT INTO statement_digests (party_id, first_day, last_day, currency, reopenings, sha256)
+    VALUES (${party.entityId}, ${days.first}, ${days.last}, ${currency}, ${edition}, ${sha256})
+    ON CONFLICT DO NOTHING`;
 }

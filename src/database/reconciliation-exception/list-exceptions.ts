@@ -21,6 +21,11 @@ export interface ExceptionRecord extends Omit<
   payeeBankId: string | null;
   /** The first id that the bank named in doubtful answers, or in the file. */
   bankTransactionId: string | null;
+  /** The customer's side: of the bank's booking, or of the booking that it lacks. */
+  direction: 'debit' | 'credit' | null;
+  /** What the bank's file has, in minor units. */
+  bookedAmount: bigint | null;
+  bookedCurrency: string | null;
   /** The note of the bank that was asked. */
   bankNote: string | null;
   /** Webhooks about it that each side was sent. */
@@ -41,7 +46,8 @@ export interface ExceptionRecord extends Omit<
 export const EXCEPTION_COLUMNS = `x.id AS exception_id, x.kind, x.state, x.reference,
   x.billing_request_id, x.refund_id, x.merchant_id, (SELECT name FROM entities WHERE id = x.merchant_id) AS merchant_name,
   x.bank_id, (SELECT name FROM entities WHERE id = x.bank_id) AS bank_name, x.payee_bank_id, x.amount, x.currency,
-  x.bank_transaction_id, x.opened_at, x.resolved_at, x.resolution, x.bank_note, x.announced, x.assignee,
+  x.bank_transaction_id, x.direction, x.booked_amount, x.booked_currency, x.opened_at, x.resolved_at, x.resolution,
+  x.bank_note, x.announced, x.assignee,
   x.operator_note, x.reversal_bank_transaction_id,
   extract(epoch FROM clock_timestamp() - x.recorded_at)::float8 AS age_s,
   coalesce((SELECT r.metadata FROM refunds r WHERE r.id = x.refund_id),

@@ -106,7 +106,7 @@ async function end(
         SELECT FROM extra_bookings e WHERE e.billing_request_id = refunds.billing_request_id) OR EXISTS (
         SELECT FROM reconciliation_exceptions x WHERE x.bank_id = refunds.bank_id
           AND x.bank_transaction_id = refunds.bank_transaction_id AND x.kind = 'unknown_here'
-          AND x.billing_request_id IS NULL AND NOT x.withdrawn AND x.state <> 'resolved') AS is_in_file`;
+          AND x.billing_request_id IS NULL AND NOT x.withdrawn AND x.resolution IS NULL) AS is_in_file`;
 }
 
 async function answerRefused(

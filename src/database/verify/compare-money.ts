@@ -6,8 +6,9 @@ import { listed, walk, type Pages } from './read-in-pages';
 
 /**
  * Compares each row of money with its last event, its ledger entries, the bookings that are
- * expected of banks, and the webhooks that tell of its events. A page is one statement, so a row that settles meanwhile is no difference. Pages go
- * by ids, not rows, so that the traces of a deleted row are found.
+ * expected of banks, and the webhooks that tell of its events. A page is one statement, so a row
+ * that settles meanwhile is no difference. Pages go by ids, not rows, so that the traces of a
+ * deleted row are found.
  */
 
 /** Ids of a page: a tenth of a second of Postgres. */
@@ -138,8 +139,9 @@ const UNANNOUNCED = `
     WHERE d.commit_id = due.commit_id AND d.entity_id = receiver AND d.webhook_type = ANY(by) AND due.event = ANY(d.tells) LIMIT 1) IS NULL`;
 
 /**
- * SQL: bookings to expect of a charge's banks, by its rows. The parts of a reversal are one booking,
- * which takes none more once a file has it. No row has the day on which a payee's bank was told.
+ * SQL: bookings to expect of a charge's banks, by its rows. The parts of a reversal are one
+ * booking, which takes none more once a file has it. No row has the day on which a payee's bank was
+ * told.
  */
 const BOOKINGS = `
   SELECT id AS charge, NULL AS refund, bank_id, 'bankTransactionId' AS by, bank_transaction_id AS name, 'debit' AS side,

@@ -1,3 +1,22 @@
+import { addDays } from '../calendar';
+
+/** Settlement days of one month, from the first to the last: a statement is of a day or a month. */
+export interface Days {
+  /** `2026-11-21`, in the network's zone. */
+  first: string;
+  last: string;
+  /** Whether the month has more days to come, so that it is not final when these are. */
+  goesOn?: boolean;
+}
+
+export const onDay = (date: string): Days => ({ first: date, last: date });
+
+export function eachDay({ first, last }: Days): string[] {
+  const days = [];
+  for (let day = first; day <= last; day = addDays(day, 1)) days.push(day);
+  return days;
+}
+
 /**
  * Lines of a statement that is hashed (SHA-256) while a request waits: less than a second. A longer
  * statement of a final day is hashed as its file is sent, or as its month is closed.
@@ -10,7 +29,7 @@ export interface Movement {
   amount: bigint;
 }
 
-/** Movements of a settlement day, in one currency, for one party. */
+/** Movements of settlement days, in one currency, for one party. */
 export const MOVEMENTS = [
   'charges',
   'refunds',

@@ -172,7 +172,15 @@ test('each difference becomes an exception, and its file says line by line what 
   });
   const opened = await exceptions();
   expect(opened).toMatchObject([
-    { kind: 'amount_differs', amount: 100, reference: differing.reference, bankTransactionId: 'B2' },
+    {
+      kind: 'amount_differs',
+      amount: 100,
+      reference: differing.reference,
+      bankTransactionId: 'B2',
+      direction: 'debit',
+      bookedAmount: 90,
+      bookedCurrency: 'NGN',
+    },
     { kind: 'unknown_here', amount: 5, reference: null, billingRequestId: null, merchantId: null },
   ]);
   const [differs, unknown] = opened.map(({ exceptionId }) => String(exceptionId));
@@ -192,6 +200,7 @@ test('each difference becomes an exception, and its file says line by line what 
   expect(later.differences).toEqual([
     `,missing_at_bank,B3,,debit,,,,${missing.reference},100,NGN,${String(lacking?.['exceptionId'])},`,
   ]);
+  expect(lacking).toMatchObject({ direction: 'debit', bookedAmount: null, bookedCurrency: null });
   // The merchant sees what is about its charges, without the bank's ids.
   expect(await kinds(parties.merchant)).toEqual(['amount_differs open', 'missing_at_bank open']);
   expect(JSON.stringify(await exceptions(parties.merchant))).not.toContain('bankTransactionId');
@@ -372,6 +381,43 @@ describe('what no file has is missing', () => {
     expect(later).toEqual({ ...NOTHING, lines: 2, matched: 1, unknownHere: 1 });
     await theBooksAreRight();
   });
+});
+
+test('a bank lists its files, newest first, and how far they reach', async () => {
+  await paid('L1');
+  const list = (query = '') => parties.bank.read(`${STATEMENTS}${query}`);
+  expect(await list()).toEqual({ statements: [], total: 0, page: 1, limit: 20, reached: {} });
+  const first = await match(csv(bookedOn(addDays(today, -3), debit('L9', 5))), `?from=${addDays(today, -4)}`);
+  // Nothing of it has settled in a currency that a file does not reach.
+  expect(await list()).toMatchObject({ reached: { NGN: addDays(today, -3) } });
+  const second = await match(csv(`U1,${addDays(today, -2)},5,USD,debit,`));
+  expect(await list()).toMatchObject({ reached: { NGN: addDays(today, -3), USD: addDays(today, -2) } });
+  const third = await match(csv(), `?through=${addDays(today, -1)}`);
+  const { status, body } = await upload(csv(debit('L1')));
+  const { statements, reached, total } = (await list()) as Shown & { statements: Shown[] };
+  const yesterday = addDays(today, -1);
+  expect({ status, total, reached }).toEqual({
+    status: 202,
+    total: 4,
+    reached: { NGN: yesterday, USD: yesterday },
+  });
+  expect(statements).toMatchObject([
+    { statementId: body.data?.['statementId'], status: 'processing', from: today, through: today },
+    {
+      statementId: third.id,
+      status: 'completed',
+      from: yesterday,
+      through: yesterday,
+      summary: third.summary,
+    },
+    { statementId: second.id, from: addDays(today, -2), through: addDays(today, -2) },
+    { statementId: first.id, from: addDays(today, -4), through: addDays(today, -3), summary: first.summary },
+  ]);
+  expect((await list('?limit=1&page=2'))['statements']).toMatchObject([{ statementId: third.id }]);
+  const other = await served.parties();
+  expect(await other.bank.read(STATEMENTS)).toMatchObject({ total: 0, reached: {} });
+  expect((await parties.merchant.get(STATEMENTS)).status).toBe(403);
+  await workOnFile(served.db, String(body.data?.['statementId']));
 });
 
 test('a line that is booked twelve years ago is an error of that line', async () => {

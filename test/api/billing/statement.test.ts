@@ -9,7 +9,7 @@ import { type Database } from '../../../src/database/pool/connection';
 import { LIST_REACH } from '../../../src/database/query/list-page';
 import { answerRefund } from '../../../src/database/refund/settle-refund';
 import { entryOf } from '../../../src/domain/books/ledger';
-import { HASHED_MAX } from '../../../src/domain/books/statement';
+import { eachDay, HASHED_MAX, MOVEMENTS } from '../../../src/domain/books/statement';
 import { asSchemaLogin } from '../../support/database';
 import { eventually } from '../../support/engine';
 import { postThen } from '../../support/ledger';
@@ -255,13 +255,21 @@ describe('a statement', () => {
     ['', 'query.date'],
     ['?date=2026-02-30', 'query.date'],
     ['?date=30.01.2026', 'query.date'],
+    ['?month=2026-13', 'query.month'],
+    ['?month=2026-01-31', 'query.month'],
+    ['?month=2999-12', 'query.month'],
+    ['?date=2026-01-31&month=2026-01', 'query.month'],
     ['?date=2026-01-31&currency=USD', 'query.currency'],
     ['?date=2026-01-31&currency=ABC', 'query.currency'],
-  ])('needs a day that there is, and a currency: %s gets 400', async (query, path) => {
-    const { status, body } = await one.merchant.get(`/v1/statements${query}`);
-    expect([status, body.errors?.map((problem) => problem.path)]).toEqual([400, [path]]);
-    expect((await one.merchant.get('/v1/statements/2026-02-30.csv')).status).toBe(404);
-  });
+  ])(
+    'needs a day that there is, or a month that has begun, and a currency: %s gets 400',
+    async (query, path) => {
+      const { status, body } = await one.merchant.get(`/v1/statements${query}`);
+      expect([status, body.errors?.map((problem) => problem.path)]).toEqual([400, [path]]);
+      expect((await one.merchant.get('/v1/statements/2026-02-30.csv')).status).toBe(404);
+      expect((await one.merchant.get('/v1/statements/2999-12.csv')).status).toBe(400);
+    },
+  );
 
   it('of a currency that is no longer accepted can be asked for, as what is owed in it can', async () => {
     const { bankId, merchantId } = one;
@@ -316,6 +324,105 @@ describe('a statement', () => {
       deps: { ...served.api.deps, db: corrected },
     } as unknown as Parameters<typeof showStatement>[0]);
     expect(data).toMatchObject({ final: false, charges: { count: 2 } });
+    // While it is open, no later day of these tests would be final.
+    await served.db.transaction((trx) => closePeriod(trx, OPERATOR, month));
+  });
+});
+
+const monthly = (caller: Caller, month: string, more = '') =>
+  caller.read(`/v1/statements?month=${month}${more}`);
+
+/** The clocks that say when what is done here settles. */
+const setClocks = (to: string) =>
+  served.db.rows`
+    UPDATE entities SET clock_offset = ${`${to}+01:00`}::timestamptz - clock_timestamp()
+    WHERE id = ANY(${[one.bankId, one.merchantId, one.providerId]})`;
+
+describe('the statement of a month', () => {
+  it('is the sum of its days for each party, and its file their files one after the other', async () => {
+    for (const date of ['2028-02-29', '2028-03-01', '2028-03-14', '2028-03-31', '2028-04-01']) {
+      await setClocks(`${date}T10:00`);
+      await settleOfEachKind(served.db, one);
+    }
+    const march = eachDay({ first: '2028-03-01', last: '2028-03-31' });
+    for (const caller of ROLES.map((role) => one[role])) {
+      const { days, month, sha256: digest, ...shown } = await monthly(caller, '2028-03');
+      const ofDays = await Promise.all(march.map((date) => statement(caller, date)));
+      const summed = MOVEMENTS.flatMap((name) => {
+        const moved = ofDays.flatMap((day) => (day[name] as { count: number; amount: number }) ?? []);
+        const sum = (field: 'count' | 'amount') =>
+          moved.reduce((all, day) => all + kobo(day[field]), 0) / 100;
+        return moved.length === 0 ? [] : [[name, { count: sum('count'), amount: sum('amount') }]];
+      });
+      const { openingBalance } = ofDays[0] ?? {};
+      // The last day has the rest: what was owed, and what was open, when it ended.
+      expect(shown).toEqual({
+        ...ofDays.at(-1),
+        ...Object.fromEntries(summed),
+        openingBalance,
+        sha256: undefined,
+      });
+      expect(month).toBe('2028-03');
+      expect(days).toEqual(
+        ofDays.map(({ date, closingBalance, final }) => ({ date, closingBalance, final })),
+      );
+
+      const file = await fileOf(caller, '2028-03');
+      const lines: string[] = [];
+      for (const date of march) lines.push(...linesOf(await fileOf(caller, date)));
+      expect(linesOf(file)).toEqual(lines);
+      expect(totalOf(file)?.slice(0, 2)).toEqual(['total', String(lines.length)]);
+      expect(digest).toBe(shown['final'] ? sha256(file) : null);
+    }
+  });
+
+  it('that goes on has its days until today by the clock of the party, and is final once all of them are', async () => {
+    await setClocks('2028-02-28T10:00');
+    await charged();
+    expect(await monthly(one.merchant, '2028-02')).toMatchObject({
+      date: '2028-02-28',
+      final: false,
+      sha256: null,
+    });
+    await setClocks('2028-02-29T10:00');
+    await charged();
+    const lasting = await monthly(one.merchant, '2028-02');
+    expect(lasting).toMatchObject({ date: '2028-02-29', closingBalance: 2, final: false, sha256: null });
+    expect((lasting['days'] as Shown[]).slice(-3)).toEqual([
+      { date: '2028-02-27', closingBalance: 0, final: true },
+      { date: '2028-02-28', closingBalance: 1, final: true },
+      { date: '2028-02-29', closingBalance: 2, final: false },
+    ]);
+    expect((await one.merchant.get('/v1/statements?month=2028-03')).status).toBe(400);
+    expect((await one.merchant.get('/v1/statements/2028-03.csv')).status).toBe(400);
+
+    await setClocks('2028-03-01T10:00');
+    const file = await fileOf(one.merchant, '2028-02');
+    expect(await monthly(one.merchant, '2028-02')).toMatchObject({ final: true, sha256: sha256(file) });
+    expect(await monthly(one.provider, '2028-02', `&merchantId=${one.merchantId}`)).toMatchObject({
+      final: true,
+      charges: { count: 2, amount: 2 },
+    });
+    // To its bank the month goes on: other merchants' clocks show it still.
+    expect(await monthly(one.bank, '2028-02')).toMatchObject({ final: false, sha256: null });
+    expect(await monthly(one.merchant, '2028-03')).toMatchObject({
+      date: '2028-03-01',
+      openingBalance: 2,
+      days: [{ date: '2028-03-01', closingBalance: 2, final: false }],
+    });
+  });
+
+  it('of more than fifteen digits is told in full, and of more lines than are hashed meanwhile has its SHA-256 once its file is taken', async () => {
+    await postCharges(served.db, one, 999_999_999_999n, HASHED_MAX);
+    await postCharges(served.db, one, 1n, 1);
+    const month = (await today()).slice(0, 7);
+    await moveClock(served.db, one.merchantId, '32 days');
+    const closingBalance = '99999999999900.01';
+    const long = await monthly(one.merchant, month);
+    expect(long).toMatchObject({ final: true, sha256: null, exact: { closingBalance } });
+    expect((long['days'] as Shown[]).at(-1)).toMatchObject({ exact: { closingBalance } });
+    const file = await fileOf(one.merchant, month);
+    await eventually(async () => (await monthly(one.merchant, month))['sha256'] === sha256(file));
   });
 });
 

@@ -40,7 +40,12 @@ const VIEWS: Record<string, View> = {
       await shows(page, 'Resolved', 'No money moved');
       await page.reload();
     },
-    shows: ['The bank gave two different answers', 'The bank’s statement has another amount', 'Open'],
+    shows: [
+      'The bank gave two different answers',
+      'The bank’s statement has another amount',
+      'booked NGN 2.00, a debit',
+      'Open',
+    ],
   },
   'an exception that another has to answer': {
     role: 'merchant',
@@ -66,7 +71,12 @@ const VIEWS: Record<string, View> = {
   'an exception about a transaction that is unknown here': {
     role: 'bank',
     at: () => `exceptions/${data.unknownId}`,
-    shows: ['On the bank’s statement, and not here', 'FT-UNKNOWN-1', 'What became of the money?'],
+    shows: [
+      'On the bank’s statement, and not here',
+      'NGN 7.50, a debit',
+      'FT-UNKNOWN-1',
+      'What became of the money?',
+    ],
   },
   'an answer that is refused': {
     role: 'bank',

@@ -2,6 +2,7 @@ import { answerBillingRequest } from '../../../src/database/billing-request/sett
 import { dayBegin } from '../../../src/database/clock/day-begin';
 import { postEntries } from '../../../src/database/ledger/post-entries';
 import { readFinality, readTotals } from '../../../src/database/ledger/read-statement';
+import { onDay } from '../../../src/domain/books/statement';
 import { calendarDay, startOfDay } from '../../../src/domain/calendar';
 import { openBookingCase } from '../../support/bank-file';
 import { databaseOfFile } from '../../support/database';
@@ -31,18 +32,22 @@ const today = async (owner = standing.merchantId): Promise<string> => {
 const merchant = () => ({ entityId: standing.merchantId, role: 'merchant' }) as const;
 const bank = () => ({ entityId: standing.bankId, role: 'bank' }) as const;
 const isFinalFor = async (party: ReturnType<typeof merchant> | ReturnType<typeof bank>, date: string) =>
-  (await readFinality(db, date, party)).final;
+  (await readFinality(db, onDay(date), party)).final;
 const chargedOn = async (date: string) =>
-  (await readTotals(db, { party: merchant(), date, currency: 'NGN' })).charges.amount;
+  (await readTotals(db, { party: merchant(), days: onDay(date), currency: 'NGN' })).charges.amount;
 const openAtTheEndOf = async (date: string) =>
-  (await readTotals(db, { party: merchant(), date, currency: 'NGN' })).exceptionsOpen;
+  (await readTotals(db, { party: merchant(), days: onDay(date), currency: 'NGN' })).exceptionsOpen;
 
 describe('a night on which clocks are set back from 01:00 to 00:00', () => {
   const zone = 'Atlantic/Azores';
   /** 00:20 of the 31st, for the first time. */
   const AFTER_MIDNIGHT = '2027-10-31T00:20:00Z';
   const totalsOf = (date: string) =>
-    readTotals(installedWith(db, { timeZone: zone }), { party: merchant(), date, currency: 'NGN' });
+    readTotals(installedWith(db, { timeZone: zone }), {
+      party: merchant(),
+      days: onDay(date),
+      currency: 'NGN',
+    });
 
   it('ends the day before at the first midnight: what opens after it is not open when that ends', async () => {
     await db.rows`
@@ -52,9 +57,9 @@ describe('a night on which clocks are set back from 01:00 to 00:00', () => {
     await answerBill(db, standing, id, null);
     expect((await totalsOf('2027-10-30')).exceptionsOpen).toBe(0);
     expect((await totalsOf('2027-10-31')).exceptionsOpen).toBe(1);
-    expect((await readFinality(installedWith(db, { timeZone: zone }), '2027-10-30', merchant())).final).toBe(
-      true,
-    );
+    expect(
+      (await readFinality(installedWith(db, { timeZone: zone }), onDay('2027-10-30'), merchant())).final,
+    ).toBe(true);
   });
 
   it.each([

@@ -77,7 +77,7 @@ it('is counted by its kind in what every process tells its operators', async () 
   const { id } = await charge();
   await open(id, 'credit_undelivered');
   const registry = createMetrics();
-  measureService(registry, db);
+  measureService(registry, db, 7);
   const series = 'assent_exceptions_unresolved{kind="credit_undelivered"}';
   const before = valueOf(await registry.metrics(), series) ?? 0;
   expect(before).toBeGreaterThan(0);
@@ -92,6 +92,6 @@ it('is counted by its kind in what every process tells its operators', async () 
      WHERE billing_request_id = '${id}'`,
   );
   const later = createMetrics();
-  measureService(later, db);
+  measureService(later, db, 7);
   expect(valueOf(await later.metrics(), series) ?? 0).toBe(before - 1);
 });

@@ -23,9 +23,17 @@ export const spanInWords = (from: string, to: string) =>
 
 /** A hand-typed address may name anything. */
 export const isDay = (text: string) => !Number.isNaN(midnight(text).getTime());
+/** A month as in `2026-11`. */
+export const isMonth = (text: string) => /^\d{4}-\d\d$/.test(text) && isDay(`${text}-01`);
 
 export const addDays = (day: string, days: number) =>
   dayOf(new Date(midnight(day).getTime() + days * DAY_MS));
+
+export const monthIn = (day: string) => day.slice(0, 7);
+
+/** The month before (-1), or after (1). */
+export const monthBeside = (month: string, by: 1 | -1) =>
+  monthIn(by === 1 ? addDays(lastOfMonth(firstOfMonth(month)), 1) : addDays(firstOfMonth(month), -1));
 
 export const firstOfMonth = (day: string) => `${day.slice(0, 7)}-01`;
 

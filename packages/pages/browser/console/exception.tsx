@@ -9,7 +9,7 @@ import { act } from './api';
 import { useMoment, useSession } from './context';
 import { Show, useLoaded, useNotice } from './loaded';
 import { Badge, Facts, Id, Ids, RecordLink } from './parts';
-import { ANSWERS, endedBy, resolutionInWords, type Resolution } from './words';
+import { ANSWERS, bookedInWords, endedBy, resolutionInWords, type Resolution } from './words';
 
 /** @param ofPayment told what was done, where it stands on the page of its payment */
 export function ExceptionShown({ id, ofPayment }: { id: string; ofPayment?: (message: string) => void }) {
@@ -44,6 +44,7 @@ function Found({
   besidePayment: boolean;
 }) {
   const moment = useMoment();
+  const booked = bookedInWords(one);
   const end = one.events.findLast(({ type }) => type === 'exception.resolved');
   return (
     <section class="card stack">
@@ -58,6 +59,7 @@ function Found({
             </>,
           ],
           ['Amount', money(one, one.currency)],
+          booked !== undefined && ['Booked by the bank', booked],
           ['Opened', moment(one.openedAt)],
           one.resolvedAt !== null && [
             'Resolved',

@@ -9,7 +9,7 @@ import { ExceptionShown } from './exception';
 import { Show, useLoaded } from './loaded';
 import { RecordLink } from './parts';
 import { Pages, Table } from './table';
-import { resolutionInWords, toneOf } from './words';
+import { bookedInWords, resolutionInWords, toneOf } from './words';
 
 const STATES = { open: 'Open', investigating: 'Being looked into', resolved: 'Resolved' } as const;
 
@@ -54,7 +54,19 @@ function WorkList() {
                     </>
                   ),
                 },
-                { name: 'Amount', number: true, cell: (one) => money(one, one.currency) },
+                {
+                  name: 'Amount',
+                  number: true,
+                  cell: (one) => {
+                    const booked = bookedInWords(one);
+                    return (
+                      <>
+                        {money(one, one.currency)}
+                        {booked !== undefined && <div class="small quiet">booked {booked}</div>}
+                      </>
+                    );
+                  },
+                },
                 {
                   name: 'Reference',
                   cell: ({ reference }) => (reference === null ? '–' : <RecordLink of={reference} />),

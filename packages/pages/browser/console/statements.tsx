@@ -1,36 +1,72 @@
-import type { Position, Statement } from '../../../client/src/api.generated';
+import type { Position, Statement, StatementDay } from '../../../client/src/api.generated';
 import { money } from '../parts/money';
 import { go, to, type Address } from './address';
 import { fileAt, query } from './api';
 import { Choice } from './choice';
 import { useSession } from './context';
 import { useCounted } from './counted';
-import { addDays, isDay, longDay } from './days';
+import {
+  addDays,
+  firstOfMonth,
+  isDay,
+  isMonth,
+  lastOfMonth,
+  longDay,
+  monthBeside,
+  monthIn,
+  monthOf,
+} from './days';
 import { counted, wholeNumber } from './figures';
 import { Show, useLoaded } from './loaded';
 import { Figure } from './parts';
 import { Table } from './table';
 
+const PERIODS = { day: 'Day', month: 'Month' } as const;
+
+const beside = (period: string, by: 1 | -1) =>
+  isMonth(period) ? monthBeside(period, by) : addDays(period, by);
+
+/** A day, or a month as in `2026-11`. */
+function periodOf(parameters: URLSearchParams, today: string): string {
+  const month = parameters.get('month') ?? '';
+  if (isMonth(month)) return month;
+  const date = parameters.get('date') ?? '';
+  return isDay(date) ? date : addDays(today, -1);
+}
+
+const named = (period: string) => (isMonth(period) ? { month: period } : { date: period });
+
+/** The month of a day; or the last day of a month, of those that are over. */
+function inOtherKind(period: string, today: string): string {
+  if (!isMonth(period)) return monthIn(period);
+  const last = lastOfMonth(firstOfMonth(period));
+  return last < today ? last : addDays(today, -1);
+}
+
 export function Statements({ address: { parameters } }: { address: Address }) {
   const { currencies, today } = useSession();
-  const named = parameters.get('date') ?? '';
-  const date = isDay(named) ? named : addDays(today, -1);
+  const period = periodOf(parameters, today);
+  const kind = isMonth(period) ? 'month' : 'day';
   const currency = parameters.get('currency') ?? currencies[0] ?? '';
-  const look = (at: { date?: string; currency?: string }) =>
-    go(`${to('statements')}${query({ date, currency, ...at })}`);
-  const asked = query({ date, currency });
-  const statement = useLoaded<'getStatement'>(`/v1/statements${asked}`);
-  const positions = useLoaded<'listPositions'>(`/v1/positions${query({ date })}`);
+  const look = (at: string, inCurrency = currency) =>
+    go(`${to('statements')}${query({ ...named(at), currency: inCurrency })}`);
   return (
     <>
       <form class="card row fields" onSubmit={(event) => event.preventDefault()}>
+        <Choice
+          name="Statement of"
+          value={kind}
+          names={PERIODS}
+          choose={() => look(inOtherKind(period, today))}
+        />
         <label>
-          Settlement day
+          {kind === 'month' ? 'Month' : 'Settlement day'}
           <input
-            type="date"
+            key={kind}
+            type={kind === 'month' ? 'month' : 'date'}
             required
-            value={date}
-            onChange={(event) => event.currentTarget.value && look({ date: event.currentTarget.value })}
+            value={period}
+            onChange={({ currentTarget: { value } }) => (isMonth(value) || isDay(value)) && look(value)}
           />
         </label>
         {currencies.length > 1 && (
@@ -38,56 +74,106 @@ export function Statements({ address: { parameters } }: { address: Address }) {
             name="Currency"
             value={currency}
             names={Object.fromEntries(currencies.map((one) => [one, one]))}
-            choose={(one) => look({ currency: one })}
+            choose={(one) => look(period, one)}
           />
         )}
-        <button type="button" onClick={() => look({ date: addDays(date, -1) })}>
-          Day before
+        <button type="button" onClick={() => look(beside(period, -1))}>
+          {PERIODS[kind]} before
         </button>
-        <button type="button" onClick={() => look({ date: addDays(date, 1) })}>
-          Day after
+        <button type="button" onClick={() => look(beside(period, 1))}>
+          {PERIODS[kind]} after
         </button>
       </form>
-      <section class="card stack">
-        <h2>
-          Statement of {longDay(date)} in {currency}
-        </h2>
-        <Show loaded={statement} what="The statement">
-          {(found) => (
-            <>
-              <Shown of={found} />
-              <div class="row">
-                <a
-                  class="button first"
-                  download
-                  href={fileAt(`/v1/statements/${date}.csv${query({ currency })}`)}
-                >
-                  Download its lines as CSV
-                </a>
-                <a
-                  class="button"
-                  download={`statement-${date}-${currency}.json`}
-                  href={fileAt(`/v1/statements${asked}`)}
-                >
-                  Download it as JSON
-                </a>
-              </div>
-              {found.sha256 !== null && (
-                <p class="quiet small">
-                  SHA-256 of the CSV file: <span class="mono">{found.sha256}</span>
-                </p>
-              )}
-            </>
-          )}
-        </Show>
-      </section>
-      <section class="card stack">
-        <h2>Who owes whom</h2>
-        <Show loaded={positions} what="The positions">
-          {(found) => <Positions positions={found.positions} />}
-        </Show>
-      </section>
+      <StatementOf period={period} asked={query({ ...named(period), currency })} currency={currency} />
+      {kind === 'day' && <WhoOwesWhom date={period} />}
     </>
+  );
+}
+
+interface Asked {
+  period: string;
+  /** The query that asks for it. */
+  asked: string;
+  currency: string;
+}
+
+function StatementOf({ period, asked, currency }: Asked) {
+  const statement = useLoaded<'getStatement'>(`/v1/statements${asked}`);
+  return (
+    <section class="card stack">
+      <h2>
+        Statement of {isMonth(period) ? monthOf(firstOfMonth(period)) : longDay(period)} in {currency}
+      </h2>
+      <Show loaded={statement} what="The statement">
+        {(found) => (
+          <>
+            <Shown of={found} />
+            <div class="row">
+              <a
+                class="button first"
+                download
+                href={fileAt(`/v1/statements/${period}.csv${query({ currency })}`)}
+              >
+                Download its lines as CSV
+              </a>
+              <a
+                class="button"
+                download={`statement-${period}-${currency}.json`}
+                href={fileAt(`/v1/statements${asked}`)}
+              >
+                Download it as JSON
+              </a>
+            </div>
+            {found.sha256 !== null && (
+              <p class="quiet small">
+                SHA-256 of the CSV file: <span class="mono">{found.sha256}</span>
+              </p>
+            )}
+            {found.days && <Days days={found.days} currency={currency} />}
+          </>
+        )}
+      </Show>
+    </section>
+  );
+}
+
+function Days({ days, currency }: { days: StatementDay[]; currency: string }) {
+  return (
+    <Table
+      caption="The balance at the end of each day"
+      rows={days}
+      keyOf={({ date }) => date}
+      empty=""
+      columns={[
+        {
+          name: 'Day',
+          cell: ({ date }) => <a href={`${to('statements')}${query({ date, currency })}`}>{longDay(date)}</a>,
+        },
+        {
+          name: 'Balance',
+          number: true,
+          cell: ({ closingBalance, exact }) =>
+            money({ amount: closingBalance, exact: exact?.closingBalance }, currency),
+        },
+        { name: 'State', cell: ({ final }) => <FinalBadge final={final} /> },
+      ]}
+    />
+  );
+}
+
+const FinalBadge = ({ final }: { final: boolean }) => (
+  <span class={`badge ${final ? 'good' : 'wait'}`}>{final ? 'Final' : 'Not final yet'}</span>
+);
+
+function WhoOwesWhom({ date }: { date: string }) {
+  const positions = useLoaded<'listPositions'>(`/v1/positions${query({ date })}`);
+  return (
+    <section class="card stack">
+      <h2>Who owes whom</h2>
+      <Show loaded={positions} what="The positions">
+        {(found) => <Positions positions={found.positions} />}
+      </Show>
+    </section>
   );
 }
 
@@ -104,18 +190,21 @@ const MOVED = [
 /** By the sign of a balance: 0, 1 and, from the end, -1. */
 const OWED = ['nothing is owed', 'the network owes you', 'you owe the network'];
 
-function Shown({ of: { exact, currency, date, ...found } }: { of: Statement }) {
+function Shown({ of: { exact, currency, date, month, ...found } }: { of: Statement }) {
   const sum = (amount: number, name: keyof NonNullable<Statement['exact']>) =>
     money({ amount, exact: exact?.[name] }, currency);
   const { role } = useSession();
   const at = useCounted(currency);
+  const first = month === undefined ? date : firstOfMonth(date);
   return (
     <>
       <p>
-        <span class={`badge ${found.final ? 'good' : 'wait'}`}>
-          {found.final ? 'Final' : 'Not final yet'}
-        </span>{' '}
-        {!found.final && <span class="quiet small">More may still settle on this day.</span>}
+        <FinalBadge final={found.final} />{' '}
+        {!found.final && (
+          <span class="quiet small">
+            More may still settle {month === undefined ? 'on this day' : 'in this month'}.
+          </span>
+        )}
       </p>
       <dl class="figures">
         <Figure name="Opening balance">{sum(found.openingBalance, 'openingBalance')}</Figure>
@@ -125,7 +214,7 @@ function Shown({ of: { exact, currency, date, ...found } }: { of: Statement }) {
           const amount = sum(moved.amount, field);
           return (
             <Figure key={field} name={name} small={counted(moved.count, 'line')}>
-              {what === undefined ? amount : <a href={at(what, date, date)}>{amount}</a>}
+              {what === undefined ? amount : <a href={at(what, first, date)}>{amount}</a>}
             </Figure>
           );
         })}

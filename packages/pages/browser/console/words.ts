@@ -64,6 +64,18 @@ const RESOLUTIONS: Record<Resolution, string> = {
 
 export const resolutionInWords = (resolution: Resolution) => RESOLUTIONS[resolution] ?? resolution;
 
+/** `NGN 90.00, a debit`, or `no debit`; undefined where no file of the bank is in question. */
+export function bookedInWords({
+  bookedAmount,
+  bookedCurrency,
+  direction,
+}: ReconciliationException): string | undefined {
+  if (direction === null) return undefined;
+  return bookedAmount === null || bookedCurrency === null
+    ? `no ${direction}`
+    : `${money(bookedAmount, bookedCurrency)}, a ${direction}`;
+}
+
 /** As the end of a sentence. */
 export function endedBy(bank: string, cause: string): string {
   if (cause === 'bank') return `by the word of ${bank}`;

@@ -1,0 +1,41 @@
+import type { Executor } from '../pool/connection';
+import { sql } from '../pool/statement';
+import { beginsOf, IN_NO_FILE } from './unreached-bookings';
+
+/** Days since the settlement, the most of each age of a booking; older bookings are last. */
+export const AGES = [7, 30, 90] as const;
+
+/** Bookings of a bank without a line, of one age and currency. */
+export interface WithoutLine {
+  currency: string;
+  /** The place of the age in `AGES`; after the last, of older bookings. */
+  age: number;
+  bookings: number;
+  /** Minor units, as text. */
+  amount: string;
+  /** The oldest settlement day of these. */
+  since: string;
+}
+
+/** A second of Postgres. */
+const ADDED_UP_MAX = 1_000_000;
+
+/** Bookings that no file has: they may come yet, or their exception is not resolved. */
+export function bookingsWithoutLine(db: Executor, bankId: string): Promise<WithoutLine[]> {
+  const asked = sql`e.bank_id = ${bankId} AND e.matched_by IS NULL AND e.ended_at IS NULL`;
+  return db.rows<WithoutLine>`
+    WITH without_line AS (
+      (SELECT e.currency, e.amount, e.settlement_day FROM expected_bookings e
+       WHERE ${asked} AND ${IN_NO_FILE} AND e.settlement_day >= ${beginsOf(sql`${bankId}`)}
+       ORDER BY e.settlement_day LIMIT ${ADDED_UP_MAX})
+      UNION ALL
+      SELECT e.currency, e.amount, e.settlement_day
+      FROM reconciliation_exceptions x JOIN expected_bookings e ON ${asked} AND e.reported_in IS NOT NULL
+        AND e.identified_by = CASE WHEN x.bank_transaction_id IS NULL THEN 'reference' ELSE 'bankTransactionId' END
+        AND e.identifier = coalesce(x.bank_transaction_id, x.reference) AND e.direction = x.direction
+      WHERE x.kind = 'missing_at_bank' AND x.state <> 'resolved' AND ${bankId} IN (x.bank_id, x.payee_bank_id))
+    SELECT currency::text, width_bucket((clock_timestamp() AT TIME ZONE ${db.timeZone})::date - settlement_day,
+        ${AGES.map((days) => days + 1)}::int[]) AS age,
+      count(*)::int AS bookings, sum(amount)::text AS amount, min(settlement_day)::text AS since
+    FROM without_line GROUP BY 1, 2 ORDER BY 1, 2`;
+}

@@ -1,0 +1,50 @@
+import type { Executor } from '../pool/connection';
+import { raw, sql } from '../pool/statement';
+import { listPage, type Listed, type Page } from '../query/list-page';
+import { BANK_FILE_COLUMNS, type BankFile } from './receive-bank-file';
+
+/** A bank's files, and how far they reach. All days are as `2026-11-21`. */
+
+interface ListedBankFile extends BankFile {
+  /** The first and the last day that the file has, or that the bank says it covers. */
+  from: string | null;
+  through: string | null;
+}
+
+export const BANK_FILE_SORTS = { createdAt: { by: 'recorded_at', indexed: true } };
+
+const LISTED_COLUMNS = `${BANK_FILE_COLUMNS}, begins::text AS "from",
+  (SELECT max(value) FROM jsonb_each_text(reaches)) AS through`;
+
+export function listBankFiles(
+  db: Executor,
+  bankId: string,
+  page: Page<keyof typeof BANK_FILE_SORTS>,
+): Promise<Listed<ListedBankFile>> {
+  const from = sql`bank_statements WHERE bank_id = ${bankId}`;
+  return listPage(
+    db,
+    {
+      select: () => sql`SELECT ${raw(LISTED_COLUMNS)} FROM ${from}`,
+      counted: (limit) => sql`${from} ORDER BY recorded_at, id ${limit}`,
+      id: 'id',
+      sort: BANK_FILE_SORTS[page.sortBy],
+      instead: 'ask for an older statement by its statementId',
+    },
+    page,
+  );
+}
+
+/** The last day that a bank's files reach, in each currency of its settlements or lines. */
+export async function readReached(db: Executor, bankId: string): Promise<Map<string, string>> {
+  const found = await db.rows<{ currency: string; day: string }>`
+    WITH reached AS (
+      SELECT r.key AS currency, max(r.value) AS day FROM bank_statements s, jsonb_each_text(s.reaches) AS r
+      WHERE s.bank_id = ${bankId} AND s.status = 'completed' GROUP BY 1)
+    SELECT own.currency, greatest(max(r.day), (SELECT day FROM reached WHERE currency = '*')) AS day FROM (
+      SELECT currency FROM reached WHERE currency <> '*'
+      UNION SELECT currency::text FROM ledger_balances WHERE party_id = ${bankId}) AS own
+      LEFT JOIN reached r USING (currency)
+    GROUP BY 1 HAVING greatest(max(r.day), (SELECT day FROM reached WHERE currency = '*')) IS NOT NULL ORDER BY 1`;
+  return new Map(found.map(({ currency, day }) => [currency, day]));
+}

@@ -1,0 +1,80 @@
+import { businessDaysBefore } from '../../domain/business-day';
+import type { Executor } from '../pool/connection';
+import { sql, type Fragment } from '../pool/statement';
+
+/** Settlements of a bank that its files do not reach, so that nobody can miss them. */
+export interface Unreached {
+  bankId: string;
+  currency: string;
+  bookings: number;
+  /** The bank has more than were counted. */
+  isMinimum: boolean;
+  /** Minor units, as text. */
+  amount: string;
+  /** The oldest settlement day of these. */
+  since: string;
+  /** The day that the bank's files reach in this currency; null if no file does. */
+  reached: string | null;
+}
+
+/** Bookings counted for each bank, oldest first: some ten milliseconds for ten banks. */
+const COUNTED_MAX = 1_000;
+/** The same for an operator who waits: a second. */
+const ADDED_UP_MAX = 1_000_000;
+
+/** Unreached bookings that settled more than `days` business days ago, in the bank's country. */
+export async function lateBookings(db: Executor, days: number): Promise<Unreached[]> {
+  const banks = await db.rows<{ bankId: string; country: string | null; today: string }>`
+    SELECT b.id AS bank_id, (SELECT country FROM customers WHERE bank_id = b.id ORDER BY id LIMIT 1) AS country,
+      (clock_timestamp() AT TIME ZONE ${db.timeZone})::date::text AS today
+    FROM entities b WHERE b.type = 'bank'
+      AND EXISTS (SELECT FROM expected_bookings e WHERE e.bank_id = b.id AND ${IN_NO_FILE})`;
+  const until = new Map(
+    banks.map(({ bankId, country, today }) => [bankId, businessDaysBefore(today, days, country ?? '')]),
+  );
+  return unreached(db, until, COUNTED_MAX);
+}
+
+/** @param day the last settlement day that counts */
+export async function unreachedThrough(db: Executor, day: string): Promise<Unreached[]> {
+  const until = (await bankIds(db)).map((bankId): [string, string] => [bankId, day]);
+  return unreached(db, new Map(until), ADDED_UP_MAX);
+}
+
+export async function bankIds(db: Executor): Promise<string[]> {
+  const banks = await db.rows<{ id: string }>`SELECT id FROM entities WHERE type = 'bank' ORDER BY id`;
+  return banks.map(({ id }) => id);
+}
+
+/** SQL: the day from which on bookings of the bank are expected. */
+export const beginsOf = (bankId: Fragment) => sql`coalesce((
+  SELECT begins FROM expectations WHERE expectations.bank_id = ${bankId}), '-infinity')`;
+
+/** As the index has them. */
+export const IN_NO_FILE = sql`e.matched_by IS NULL AND e.reported_in IS NULL AND e.ended_at IS NULL
+  AND e.written_off_at IS NULL`;
+
+/** @param until the last settlement day that counts, by bank */
+function unreached(db: Executor, until: ReadonlyMap<string, string>, atMost: number): Promise<Unreached[]> {
+  return db.rows<Unreached>`
+    WITH asked AS (
+      SELECT a.*, ${beginsOf(sql`a.bank_id`)} AS begins
+      FROM unnest(${[...until.keys()]}::text[], ${[...until.values()]}::date[]) AS a (bank_id, until)),
+    reached AS (
+      SELECT s.bank_id, r.key AS currency, max(r.value)::date AS day
+      FROM bank_statements s, jsonb_each_text(s.reaches) AS r
+      WHERE s.bank_id = ANY(${[...until.keys()]}) AND s.status = 'completed' GROUP BY 1, 2),
+    oldest AS (
+      SELECT a.bank_id, e.*, count(*) OVER (PARTITION BY a.bank_id) = ${atMost} AS is_minimum
+      FROM asked a CROSS JOIN LATERAL (
+        SELECT e.currency, e.amount, e.settlement_day, greatest(own.day, every.day) AS reached
+        FROM expected_bookings e
+          LEFT JOIN reached own ON own.bank_id = e.bank_id AND own.currency = e.currency
+          LEFT JOIN reached every ON every.bank_id = e.bank_id AND every.currency = '*'
+        WHERE e.bank_id = a.bank_id AND ${IN_NO_FILE} AND e.settlement_day BETWEEN a.begins AND a.until
+          AND e.settlement_day > coalesce(greatest(own.day, every.day), '-infinity')
+        ORDER BY e.settlement_day LIMIT ${atMost}) AS e)
+    SELECT bank_id, currency::text, count(*)::int AS bookings, bool_or(is_minimum) AS is_minimum,
+      sum(amount)::text AS amount, min(settlement_day)::text AS since, max(reached)::text AS reached
+    FROM oldest GROUP BY 1, 2 ORDER BY 1, 2`;
+}
