@@ -110,7 +110,7 @@ export function drawMonth({ seed }: Pick<Plan, 'seed'>, billings: number): Month
       bank,
       refundOf: charge?.n,
       kobo: charge ? charge.kobo / 5n : kobo(random),
-      happenings: drawn.toSorted((a, b) => a.m - b.m),
+      happenings: (LOSSES.includes(name) ? withLoss(random, drawn) : drawn).toSorted((a, b) => a.m - b.m),
     });
   }
   // Nobody sends a file of nothing: the last one repeats what is clean.
@@ -121,6 +121,15 @@ export function drawMonth({ seed }: Pick<Plan, 'seed'>, billings: number): Month
   }
   drawWrongFile(random, month);
   return month;
+}
+
+/** The operator bears a loss that is known, and that nobody makes good. */
+function withLoss(random: Random, drawn: Happening[]): Happening[] {
+  const lines = drawn.filter((one) => one.what === 'line');
+  const known = Math.max(...drawn.filter(({ what }) => what !== 'word').map(({ m }) => m));
+  const m = WORDS.find((one) => one > known);
+  if (m === undefined || lines.some(({ side }) => side === 'back') || random.next() < 0.6) return drawn;
+  return [...drawn.filter((one) => one.m < m), word(m, 'written_off', undefined, 'operator')];
 }
 
 const kobo = (random: Random): Amount => BigInt(random.between(100, 9_999)) * 5n;
@@ -284,8 +293,7 @@ function words(random: Random, { back }: Ids): Happening[] {
   let named: string | undefined;
   return WORDS.flatMap((m): Happening[] => {
     if (random.next() < 0.5) return [];
-    const resolution = random.weighted({ no_money_moved: 4, reversed: 8, confirmed: 4, written_off: 1 });
-    if (resolution === 'written_off') return [word(m, resolution, undefined, 'operator')];
+    const resolution = random.weighted({ no_money_moved: 1, reversed: 2, confirmed: 1 });
     // The first one names it. A bank has an id once.
     if (resolution !== 'reversed') return [word(m, resolution)];
     const id = named === undefined ? back : `${back}-${m}`;
@@ -293,6 +301,8 @@ function words(random: Random, { back }: Ids): Happening[] {
     return [word(m, resolution, id)];
   });
 }
+
+const LOSSES = ['a second debit', 'a debit that was declined', 'a debit known by its reference alone'];
 
 const TEMPLATES: Readonly<Record<string, (random: Random, ids: Ids) => Happening[]>> = {
   'a second debit': (random, ids) => {
@@ -359,9 +369,7 @@ const TEMPLATES: Readonly<Record<string, (random: Random, ids: Ids) => Happening
       answer(momentOf(DOUBT, ANSWER), 'declined', ''),
       ...(isBooked ? [line(random.one(ANSWERED_FILES), ids.own, DOUBT)] : []),
       // Where it is not booked, no money moved: what is not there is not missed.
-      ...(isBooked
-        ? words(random, ids).filter((one) => one.what !== 'word' || one.resolution !== 'written_off')
-        : [word(momentOf(DOUBT + 1, WORD), 'no_money_moved')]),
+      ...(isBooked ? words(random, ids) : [word(momentOf(DOUBT + 1, WORD), 'no_money_moved')]),
     ];
   },
   'a debit after silence': (random, ids) => {

@@ -18,6 +18,7 @@ export type Verdict = 'matched' | 'unknown_here' | 'amount_differs' | 'pending';
 interface Exception {
   kind:
     | 'unanswered'
+    | 'late_answer'
     | 'conflicting_answer'
     | 'refund_conflict'
     | 'unknown_here'
@@ -53,6 +54,7 @@ export class Subject {
   private isBorne = false;
   private reversal: { id: string; day: string; isMissing: boolean } | undefined;
   private isMissed = false;
+  private wasSilent = false;
 
   constructor(
     private readonly isRefund: boolean,
@@ -77,7 +79,7 @@ export class Subject {
       return 200;
     }
     if (says === 'approved') this.doubted.add(id);
-    const kind = this.isRefund ? 'refund_conflict' : 'conflicting_answer';
+    const kind = this.isRefund ? 'refund_conflict' : this.wasSilent ? 'late_answer' : 'conflicting_answer';
     const exception = this.open ?? this.except(kind);
     if (says === 'approved') exception.doubts.add(id);
     this.judge(today);
@@ -86,6 +88,7 @@ export class Subject {
 
   /** A charge has ended then; a refund still waits. */
   silence(today: Today): void {
+    this.wasSilent = true;
     if (!this.isRefund) this.status = 'ended';
     if (this.status !== 'settled') this.except('unanswered');
     this.judge(today);
@@ -135,7 +138,7 @@ export class Subject {
       const isDenied = this.exceptions.some(
         ({ doubts, ended }) => doubts.has(one.id) && ended?.resolution === 'no_money_moved',
       );
-      return isDenied && !this.isTakenBack(one) ? 'unknown_here' : 'matched';
+      return isDenied ? 'unknown_here' : 'matched';
     }
     return this.status === 'pending' && this.isKnown(one) ? 'pending' : 'unknown_here';
   }
@@ -174,10 +177,6 @@ export class Subject {
   private get standing(): BookedLine[] {
     if (this.isBorne) return [];
     return [...this.extras].flatMap(([extra, back]) => (back ? [] : [extra]));
-  }
-
-  private isTakenBack(one: BookedLine): boolean {
-    return [...this.extras].some(([extra, back]) => back !== undefined && isSame(extra, one));
   }
 
   private isExplained(one: BookedLine): boolean {
