@@ -24,8 +24,8 @@ export const sql = `
     CREATE INDEX outbox_starts ON outbox (workflow_id) WHERE kind = 'start';
     GRANT SELECT, INSERT, UPDATE, DELETE ON outbox TO assent_app;
 
-    -- One row: which Temporal the workflows of all that is open are in, and how far they have been
-    -- looked at.
+    -- One row: which Temporal the workflows of all that is open are in, how far they have been
+    -- looked at, and when what has expired was taken away.
     CREATE TABLE temporal_state (
       only_row         boolean DEFAULT true PRIMARY KEY CHECK (only_row),
       -- The id that Temporal gave its namespace. Another one means that its data is gone.
@@ -36,9 +36,12 @@ export const sql = `
       cursors          jsonb NOT NULL DEFAULT '{}',
       installation     uuid NOT NULL DEFAULT gen_random_uuid(),
       -- When reconcile last went through some of what is open; at first, when it could have begun.
-      recovered_at     timestamptz NOT NULL DEFAULT clock_timestamp()
+      recovered_at     timestamptz NOT NULL DEFAULT clock_timestamp(),
+      -- When sweep last took each kind away; a kind that is not there counts from begun_at.
+      swept            jsonb NOT NULL DEFAULT '{}',
+      begun_at         timestamptz NOT NULL DEFAULT clock_timestamp()
     );
-    GRANT SELECT, INSERT, UPDATE (namespace_id, restarting_since, cursors, recovered_at)
+    GRANT SELECT, INSERT, UPDATE (namespace_id, restarting_since, cursors, recovered_at, swept)
       ON temporal_state TO assent_app;
 
     INSERT INTO temporal_state DEFAULT VALUES;

@@ -6,6 +6,7 @@ import { deleteFullBuckets } from '../database/call/rate-limit';
 import { forgetPrompts } from '../database/customer/limit-prompts';
 import { deleteAbandoned } from '../database/customer/migrate-customers';
 import { forgetEndedSessions } from '../database/entity/console-session';
+import { recordSwept } from '../database/engine/temporal-state';
 import { foldBalances } from '../database/ledger/fold-balances';
 import type { Database } from '../database/pool/connection';
 import { forgetRetiredSecrets } from '../database/webhook/change-endpoint';
@@ -40,11 +41,13 @@ export function createSweepActivities(db: Database, webhookKeptDays: number): Sw
     async sweepAway(kind) {
       const { cancellationSignal } = Context.current();
       const until = performance.now() + SWEEP_MS;
-      for (let batch = 0; batch < BATCHES && performance.now() < until; batch++) {
+      let more = true;
+      for (let batch = 0; more && batch < BATCHES && performance.now() < until; batch++) {
         cancellationSignal.throwIfAborted();
-        if (!(await batchOf[kind]())) return false;
+        more = await batchOf[kind]();
       }
-      return true;
+      await recordSwept(db, kind);
+      return more;
     },
   };
 }

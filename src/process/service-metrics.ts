@@ -51,6 +51,11 @@ function measureWorkers(registry: Registry, db: Executor): void {
     help: 'How long ago the workflow reconcile last went through some of what is open.',
     read: async () => (await state())?.recoverAgeS,
   });
+  gauge(registry, {
+    name: 'assent_sweep_age_seconds',
+    help: 'How long ago the workflow sweep last took away a kind of what expires, of the kind for which it is longest.',
+    read: async () => (await state())?.sweepAgeS,
+  });
 }
 
 function measureBacklogs(registry: Registry, db: Executor): void {

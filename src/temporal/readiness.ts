@@ -3,7 +3,11 @@ import { CHAIN_SILENT_AFTER_S, chainAgeS } from '../database/chain/extend-chain'
 import type { Database } from '../database/pool/connection';
 import type { Keyring } from '../database/keyring/keyring';
 import { ringFaults } from '../database/key-rotation/claim-keyring';
-import { readTemporalState, RECOVER_SILENT_AFTER_S } from '../database/engine/temporal-state';
+import {
+  readTemporalState,
+  RECOVER_SILENT_AFTER_S,
+  SWEEP_SILENT_AFTER_S,
+} from '../database/engine/temporal-state';
 import { workerFault } from '../database/engine/worker-heartbeat';
 import { readLastResult, VERIFY_SILENT_AFTER_S } from '../database/verify/nightly-result';
 import type { Problem } from '../domain/failures';
@@ -101,11 +105,12 @@ export async function serviceProblems(db: Database, client: Client): Promise<Pro
 }
 
 /**
- * Watchers that have fallen silent. No caller feels it now, but a lost workflow or a change by hand
- * would go unnoticed. After an outage of the whole service all are silent for some minutes.
+ * Scheduled workflows that have fallen silent. No caller feels it now, but a lost workflow or a
+ * change by hand would go unnoticed, and what has expired would stay. After an outage of the whole
+ * service all are silent for some minutes.
  */
 export async function serviceWarnings(db: Database): Promise<Problem[]> {
-  const [{ recoverAgeS }, chainedAgeS, verified] = await Promise.all([
+  const [{ recoverAgeS, sweepAgeS }, chainedAgeS, verified] = await Promise.all([
     readTemporalState(db),
     chainAgeS(db),
     readLastResult(db),
@@ -114,6 +119,7 @@ export async function serviceWarnings(db: Database): Promise<Problem[]> {
     { path: 'reconcile', ageS: recoverAgeS, afterS: RECOVER_SILENT_AFTER_S },
     { path: 'chain', ageS: chainedAgeS, afterS: CHAIN_SILENT_AFTER_S },
     { path: 'verify', ageS: verified.ageS, afterS: VERIFY_SILENT_AFTER_S },
+    { path: 'sweep', ageS: sweepAgeS, afterS: SWEEP_SILENT_AFTER_S },
   ]
     .filter(({ ageS, afterS }) => ageS > afterS)
     .map(({ path, ageS }) => ({ path, message: `has not run for ${Math.floor(ageS)} s: ${SEE_SCHEDULE}` }));

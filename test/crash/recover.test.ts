@@ -122,38 +122,46 @@ const recoverAgeS = async () => valueOf(await metrics.api(), 'assent_reconcile_a
 const silent = (ageS: string) =>
   expect.stringMatching(new RegExp(`^has not run for ${ageS} s: .*"assent doctor"`)) as string;
 
-test('reconcile and chain that were paused by hand stay paused, and status, metrics and the log say that they do not run', async () => {
+test('reconcile, chain and sweep that were paused by hand stay paused, and status, metrics and the log say that they do not run', async () => {
   const chain = client.schedule.getHandle('chain');
+  const sweep = client.schedule.getHandle('sweep');
   // A second run might end after the pause. A head is the last thing that a run writes.
   await chain.trigger();
   await eventually(async () => (await engine.database.db.rows`SELECT number FROM chain_heads`).length > 0);
-  for (const schedule of [temporalSchedule(), chain]) {
+  for (const schedule of [temporalSchedule(), chain, sweep]) {
     await schedule.pause();
     await eventually(async () => (await schedule.describe()).info.runningActions.length === 0);
   }
   await lastRanLongAgo();
   await engine.database.db.rows`
     UPDATE chain_progress SET chained_at = clock_timestamp() - interval '1 hour' WHERE stream = 'audit'`;
+  await engine.database.db.rows`
+    UPDATE temporal_state
+    SET swept = swept || jsonb_build_object('webhooks', clock_timestamp() - interval '2 hours')`;
   const { told } = await assent(['status']);
   expect(told).toMatchObject({
     ready: true,
     warnings: [
       { path: 'reconcile', message: silent('6\\d\\d') },
       { path: 'chain', message: silent('36\\d\\d') },
+      { path: 'sweep', message: silent('72\\d\\d') },
     ],
   });
   expect((await fetch(`${engine.apiUrl}/readyz`)).status).toBe(200);
   expect(await recoverAgeS()).toBeGreaterThan(500);
   expect(valueOf(await metrics.api(), 'assent_chain_age_seconds')).toBeGreaterThan(3_500);
+  expect(valueOf(await metrics.api(), 'assent_sweep_age_seconds')).toBeGreaterThan(7_000);
   await eventually(async () => (await engine.log()).includes('reconcile has not run for'));
-  for (const schedule of [temporalSchedule(), chain]) {
+  for (const schedule of [temporalSchedule(), chain, sweep]) {
     expect(await schedule.describe()).toMatchObject({ state: { paused: true } });
     await schedule.unpause();
   }
   await recovered(async () => (await recoverAgeS()) < 500);
   await eventually(async () => {
-    await chain.trigger();
-    return (valueOf(await metrics.api(), 'assent_chain_age_seconds') ?? Infinity) < 500;
+    await Promise.all([chain.trigger(), sweep.trigger()]);
+    const measured = await metrics.api();
+    const ages = ['chain', 'sweep'].map((id) => valueOf(measured, `assent_${id}_age_seconds`) ?? Infinity);
+    return Math.max(...ages) < 500;
   });
 });
 

@@ -18,10 +18,11 @@ export const WITHOUT_LIMITS = {
   APPROVALS_PER_CUSTOMER_DAY: '1000000',
 };
 
-/** Nothing of the operator's own settings, which may name servers that hold real data. */
+/** Settings that an operator's shell may hold: they may name servers that hold real data. */
+export const OF_THE_SHELL = SETTING_NAMES.filter((name) => name !== 'TEMPORAL_CLI_PATH');
+
 function withoutSettings(): NodeJS.ProcessEnv {
-  const own = new Set(SETTING_NAMES.filter((name) => name !== 'TEMPORAL_CLI_PATH'));
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !own.has(name)));
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !OF_THE_SHELL.includes(name)));
 }
 
 /** @param more settings of this run */

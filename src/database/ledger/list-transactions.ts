@@ -176,7 +176,7 @@ export function namesFor({ entityId, role }: Party): Fragment {
     ${nameOf('customer_id')} AS customer_name, ${nameOf('payee_customer_id')} AS payee_name`;
 }
 
-export interface TransactionEvent {
+interface TransactionEvent {
   type: string;
   at: Date;
   cause: Cause;

@@ -197,7 +197,7 @@ async function openExceptions(db: Executor, { party, days, currency }: Statement
 }
 
 /** A transaction as it was when the day ended; or a write-off, which is no transaction. */
-export interface StatementLine extends Omit<TransactionRecord, 'type' | 'transactionId'> {
+interface StatementLine extends Omit<TransactionRecord, 'type' | 'transactionId'> {
   transactionId: string | null;
   type: TransactionRecord['type'] | 'write_off';
 }

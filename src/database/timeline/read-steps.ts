@@ -7,7 +7,7 @@ import { KEPT } from '../call/idempotency';
 
 /** The steps of a timeline that are events, calls, ledger entries and audit events. */
 
-export interface RecordedEvent {
+interface RecordedEvent {
   at: Date;
   businessAt: Date;
   resourceId: string;

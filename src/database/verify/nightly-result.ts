@@ -12,7 +12,7 @@ export const WHOLE_MAX = 1_000_000;
  */
 const PARTS = 5;
 
-export interface Night {
+interface Night {
   /** The days to compare; larger books have several spans. */
   spans: Days[];
   /** The part of larger books: part 1 has the last days, the highest the first. */

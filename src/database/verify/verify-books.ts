@@ -16,7 +16,7 @@ import type { Days, Difference, Page, Pages } from './read-in-pages';
  * all of them with the chains. It writes nothing but its last result.
  */
 
-export interface Means {
+interface Means {
   db: Database;
   keys: PublicKeys;
   timeZone: string;

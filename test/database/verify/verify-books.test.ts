@@ -205,19 +205,21 @@ test('each of two events of one transaction has its own webhook', async () => {
   expect(untoldNow).toHaveLength(1);
 });
 
+/** Copies rows of a table with other values. */
+async function copy(table: string, set: Record<string, string>, where: string): Promise<void> {
+  await keep(table);
+  const { columns } = await database.db.oneRow<{ columns: string }>`
+    SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) AS columns FROM pg_attribute
+    WHERE attrelid = to_regclass(${table}) AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`;
+  const values = columns.split(', ').map((column) => set[column] ?? column);
+  await owner.query(
+    filled(`INSERT INTO ${table} (${columns}) OVERRIDING SYSTEM VALUE
+    SELECT ${values.join(', ')} FROM ${table} WHERE ${where}`),
+  );
+}
+
 test('a whole charge written by hand is named, also with ids older than what the chain has come to', async () => {
   const forged = 'brq_00000000000000000000000000';
-  const copy = async (table: string, set: Record<string, string>, where: string) => {
-    await keep(table);
-    const { columns } = await database.db.oneRow<{ columns: string }>`
-      SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) AS columns FROM pg_attribute
-      WHERE attrelid = to_regclass(${table}) AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`;
-    const values = columns.split(', ').map((column) => set[column] ?? column);
-    await owner.query(
-      filled(`INSERT INTO ${table} (${columns}) OVERRIDING SYSTEM VALUE
-      SELECT ${values.join(', ')} FROM ${table} WHERE ${where}`),
-    );
-  };
   const id = `'${forged}'`;
   const own = { bank_transaction_id: `'tx-forged'`, reference: `'FORGED'` };
   await copy('billing_requests', { ...own, id, transaction_id: `'txn_forged'` }, `id = ':chargeId'`);
