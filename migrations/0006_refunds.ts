@@ -19,6 +19,8 @@ export const sql = `
       overdue               boolean NOT NULL DEFAULT false,
       -- Why the bank rejected it.
       reject_reason         text,
+      -- The bank rejected it first, and has paid all the same.
+      was_rejected          boolean NOT NULL DEFAULT false,
       bank_transaction_id   text,
       expected_by           timestamptz NOT NULL,
       -- How often the bank has been reminded, and when something is next to be done; null once
@@ -80,7 +82,7 @@ export const sql = `
     CREATE INDEX refunds_settled_of_provider_id ON refunds (provider_id,
       (CASE WHEN status IN ('completed', 'returned') THEN closed_at END))
       WHERE CASE WHEN status IN ('completed', 'returned') THEN closed_at END IS NOT NULL AND provider_id IS NOT NULL;
-    GRANT SELECT, INSERT, UPDATE (status, overdue, reject_reason, bank_transaction_id, reminders, acts_at, closed_at,
+    GRANT SELECT, INSERT, UPDATE (status, overdue, reject_reason, was_rejected, bank_transaction_id, reminders, acts_at, closed_at,
       sequence, bank_delivery_ids, waiting, returned_at, return_transaction_id, return_reference,
       returned_by) ON refunds TO assent_app;
 

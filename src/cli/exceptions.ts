@@ -98,7 +98,7 @@ export function fill(exceptions: Command): void {
     .addOption(
       parsedOption(
         '--bank-transaction-id <id>',
-        'of what the bank took the money back by, where it is reversed',
+        'of what the bank took the money back by, where it is reversed; of the transfer of a refund that is confirmed',
         (given) => parseText(given, NAME_MAX),
       ),
     )
@@ -108,8 +108,11 @@ export function fill(exceptions: Command): void {
         const actor = operator(found);
         const by = { cause: 'operator', note: actor.reason, actor } as const;
         const { resolution, bankTransactionId = null } = found;
-        if ((bankTransactionId !== null) !== (resolution === 'reversed'))
-          throw new OperatorError('--bank-transaction-id: needed for what is reversed, and for that alone');
+        const mayHaveId = resolution === 'reversed' || resolution === 'confirmed';
+        if (bankTransactionId === null ? resolution === 'reversed' : !mayHaveId)
+          throw new OperatorError(
+            '--bank-transaction-id: needed for what is reversed, and else for a refund that is confirmed alone',
+          );
         const finding = { resolution, bankTransactionId };
         return {
           json: await db.transaction((trx) => resolveException(trx, by, exceptionId, finding)),

@@ -111,6 +111,12 @@ const TABLE = {
     meaning: 'The exception cannot be resolved so; its kind allows other resolutions.',
     kept: true,
   },
+  booked_at_bank: {
+    status: 409,
+    meaning:
+      'Your own file has booked it, and nothing takes it back; `data` names the line. Reverse it, and answer `reversed`.',
+    kept: true,
+  },
   intent_open: {
     status: 409,
     meaning: 'The merchant’s intent is open. Answer it by `/v1/billing/intent-response`.',

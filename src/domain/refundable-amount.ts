@@ -4,7 +4,7 @@ import type { BillingRequestStatus } from './lifecycle';
 /** A charge, in minor units. */
 export interface Refundable {
   status: BillingRequestStatus;
-  /** The part that no refund and no reversal has taken. */
+  /** The part that no refund, no reversal and no write-off has taken. */
   untaken: bigint;
   /** The part that open exceptions hold. */
   held: bigint;

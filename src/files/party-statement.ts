@@ -121,6 +121,7 @@ function shown(currency: string, totals: StatementTotals) {
     credits: movement('credits'),
     ...(totals.creditsReversed.count > 0 && { creditsReversed: movement('creditsReversed') }),
     ...(totals.writeOffs.count > 0 && { writeOffs: movement('writeOffs') }),
+    ...(totals.writeOffReturns.count > 0 && { writeOffReturns: movement('writeOffReturns') }),
     exceptionsOpen,
     ...(exact && { exact }),
   };

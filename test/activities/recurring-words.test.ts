@@ -22,6 +22,7 @@ const second: BillingInHand = {
   firstAttemptAt: at,
   lastAttemptAt: at,
   maybeDebited: false,
+  isBooked: false,
   description: '',
   afterS: 0,
   status: 'pending',

@@ -118,8 +118,8 @@ test('an operator is told why something cannot be done, and nothing is', async (
   expect(await refused('take', 'exc_none')).toMatch(/^assent: There is no such reconciliation exception/);
   expect(await refused('resolve', exceptionId, '--resolution', 'confirmed')).toMatch(/--reason/);
   expect(await refused(...resolve, 'forgotten')).toMatch(/written_off/);
-  expect(await refused(...resolve, 'confirmed', '--bank-transaction-id', 'x')).toMatch(
-    /needed for what is reversed, and for that alone/,
+  expect(await refused(...resolve, 'no_money_moved', '--bank-transaction-id', 'x')).toMatch(
+    /needed for what is reversed, and else for a refund that is confirmed alone/,
   );
   expect(await refused(...resolve, 'reversed')).toMatch(/--bank-transaction-id: needed/);
   expect(await show()).toMatchObject({ state: 'open' });

@@ -34,6 +34,7 @@ export const inHand: InHand = {
   firstAttemptAt: START,
   lastAttemptAt: START,
   maybeDebited: false,
+  isBooked: false,
   status: 'pending',
   retryAt: null,
   chargeStatus: 'pending',

@@ -113,6 +113,7 @@ const asked = (expiresAt: number): Facts['open'] => ({
   attempts: 1,
   overAt: Number.MAX_SAFE_INTEGER,
   maybeDebited: false,
+  isBooked: false,
   status: 'pending',
   charge: { status: 'pending', expiresAt },
 });

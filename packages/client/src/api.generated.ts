@@ -15,7 +15,7 @@ export type HeadersTooLarge = {
  * What was refused and why, for programs: one of a closed list; `docs/errors.md` says what
  * to do
  */
-export type ErrorCode = 'invalid_request' | 'currency_mismatch' | 'unauthenticated' | 'forbidden' | 'cross_site' | 'not_approved' | 'merchant_not_trusted' | 'party_disabled' | 'limit_reached' | 'not_found' | 'method_not_allowed' | 'request_too_slow' | 'already_answered' | 'late_answer' | 'duplicate_transaction_id' | 'not_a_charge' | 'not_refundable' | 'not_cancellable' | 'exceeds_remaining' | 'held_by_exception' | 'already_resolved' | 'resolution_not_allowed' | 'intent_open' | 'schedule_ended' | 'schedule_suspended' | 'already_linked' | 'client_ref_taken' | 'delivery_withdrawn' | 'no_webhook_url' | 'clock_advancing' | 'sandbox_refused' | 'idempotency_key_in_use' | 'body_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'rate_limited' | 'asked_too_often' | 'headers_too_large' | 'internal' | 'unavailable' | 'outcome_unknown';
+export type ErrorCode = 'invalid_request' | 'currency_mismatch' | 'unauthenticated' | 'forbidden' | 'cross_site' | 'not_approved' | 'merchant_not_trusted' | 'party_disabled' | 'limit_reached' | 'not_found' | 'method_not_allowed' | 'request_too_slow' | 'already_answered' | 'late_answer' | 'duplicate_transaction_id' | 'not_a_charge' | 'not_refundable' | 'not_cancellable' | 'exceeds_remaining' | 'held_by_exception' | 'already_resolved' | 'resolution_not_allowed' | 'booked_at_bank' | 'intent_open' | 'schedule_ended' | 'schedule_suspended' | 'already_linked' | 'client_ref_taken' | 'delivery_withdrawn' | 'no_webhook_url' | 'clock_advancing' | 'sandbox_refused' | 'idempotency_key_in_use' | 'body_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'rate_limited' | 'asked_too_often' | 'headers_too_large' | 'internal' | 'unavailable' | 'outcome_unknown';
 
 export type TokenRequest = {
   grant_type: 'client_credentials';
@@ -941,6 +941,7 @@ export type Statement = {
   credits: StatementCredits;
   creditsReversed?: StatementCreditsReversed;
   writeOffs?: StatementWriteOffs;
+  writeOffReturns?: StatementWriteOffReturns;
   /** Reconciliation exceptions that were not resolved when `date` ended */
   exceptionsOpen: number;
   exact?: StatementExact;
@@ -1070,32 +1071,33 @@ export type ReconciliationException = {
   /** Id of a reconciliation exception */
   exceptionId: string;
   /**
-   * The first thing that went wrong. `unanswered`: the bank had the charge and did not
-   * answer in time. `late_answer`: it approved a charge that had ended without it.
-   * `conflicting_answer`: it gave another answer than its first.
+   * The first thing that went wrong. `unanswered`: the bank had the charge, or the refund,
+   * and did not answer in time. `late_answer`: it approved a charge that had ended without
+   * it. `conflicting_answer`: it gave another answer than its first.
    * `duplicate_transaction_id`: its answer named a transaction of something else, and was
    * refused. `refund_conflict`: it gave another answer to a refund than its first.
    * `credit_undelivered`: the payee’s bank was never reached. From statements of the bank:
-   * `unknown_here`, it booked what the network does not count; `missing_at_bank`, it has
-   * not booked what settled here, or the payee’s bank has not booked the credit of a
-   * payment between customers, which has no `bankTransactionId`; `amount_differs`, it
-   * booked another amount, currency or direction
+   * `unknown_here`, it booked what the network does not count, with the charge or the
+   * refund that it belongs to, if there is one; `missing_at_bank`, it has not booked what
+   * settled here, or the payee’s bank has not booked the credit of a payment between
+   * customers, which has no `bankTransactionId`; `amount_differs`, it booked another
+   * amount, currency or direction
    */
   kind: 'unanswered' | 'late_answer' | 'conflicting_answer' | 'duplicate_transaction_id' | 'refund_conflict' | 'credit_undelivered' | 'unknown_here' | 'missing_at_bank' | 'amount_differs';
   /** `investigating` once the operator has taken it */
   state: 'open' | 'investigating' | 'resolved';
   /**
    * Reference of the charge; where `refundId` is set, that of the refund. Of what is
-   * `unknown_here` the one that the bank wrote down, or `null`
+   * `unknown_here` without a charge the one that the bank wrote down, or `null`
    */
   reference: string | null;
-  /** Id of the charge; `null` for what is `unknown_here` */
+  /** Id of the charge; `null` for what is `unknown_here` and belongs to none */
   billingRequestId: string | null;
   /** Id of the refund, where it is about one */
   refundId: string | null;
   /**
-   * Id of the merchant; `null` for a payment between customers, and for what is
-   * `unknown_here`
+   * Id of the merchant; `null` for a payment between customers, and where there is no
+   * charge
    */
   merchantId: string | null;
   /** Id of the payer’s bank */
@@ -1136,32 +1138,33 @@ export type ReconciliationExceptionWithEvents = {
   /** Id of a reconciliation exception */
   exceptionId: string;
   /**
-   * The first thing that went wrong. `unanswered`: the bank had the charge and did not
-   * answer in time. `late_answer`: it approved a charge that had ended without it.
-   * `conflicting_answer`: it gave another answer than its first.
+   * The first thing that went wrong. `unanswered`: the bank had the charge, or the refund,
+   * and did not answer in time. `late_answer`: it approved a charge that had ended without
+   * it. `conflicting_answer`: it gave another answer than its first.
    * `duplicate_transaction_id`: its answer named a transaction of something else, and was
    * refused. `refund_conflict`: it gave another answer to a refund than its first.
    * `credit_undelivered`: the payee’s bank was never reached. From statements of the bank:
-   * `unknown_here`, it booked what the network does not count; `missing_at_bank`, it has
-   * not booked what settled here, or the payee’s bank has not booked the credit of a
-   * payment between customers, which has no `bankTransactionId`; `amount_differs`, it
-   * booked another amount, currency or direction
+   * `unknown_here`, it booked what the network does not count, with the charge or the
+   * refund that it belongs to, if there is one; `missing_at_bank`, it has not booked what
+   * settled here, or the payee’s bank has not booked the credit of a payment between
+   * customers, which has no `bankTransactionId`; `amount_differs`, it booked another
+   * amount, currency or direction
    */
   kind: 'unanswered' | 'late_answer' | 'conflicting_answer' | 'duplicate_transaction_id' | 'refund_conflict' | 'credit_undelivered' | 'unknown_here' | 'missing_at_bank' | 'amount_differs';
   /** `investigating` once the operator has taken it */
   state: 'open' | 'investigating' | 'resolved';
   /**
    * Reference of the charge; where `refundId` is set, that of the refund. Of what is
-   * `unknown_here` the one that the bank wrote down, or `null`
+   * `unknown_here` without a charge the one that the bank wrote down, or `null`
    */
   reference: string | null;
-  /** Id of the charge; `null` for what is `unknown_here` */
+  /** Id of the charge; `null` for what is `unknown_here` and belongs to none */
   billingRequestId: string | null;
   /** Id of the refund, where it is about one */
   refundId: string | null;
   /**
-   * Id of the merchant; `null` for a payment between customers, and for what is
-   * `unknown_here`
+   * Id of the merchant; `null` for a payment between customers, and where there is no
+   * charge
    */
   merchantId: string | null;
   /** Id of the payer’s bank */
@@ -1781,32 +1784,33 @@ export type ExceptionOpenedItem = {
   /** Id of a reconciliation exception */
   exceptionId: string;
   /**
-   * The first thing that went wrong. `unanswered`: the bank had the charge and did not
-   * answer in time. `late_answer`: it approved a charge that had ended without it.
-   * `conflicting_answer`: it gave another answer than its first.
+   * The first thing that went wrong. `unanswered`: the bank had the charge, or the refund,
+   * and did not answer in time. `late_answer`: it approved a charge that had ended without
+   * it. `conflicting_answer`: it gave another answer than its first.
    * `duplicate_transaction_id`: its answer named a transaction of something else, and was
    * refused. `refund_conflict`: it gave another answer to a refund than its first.
    * `credit_undelivered`: the payee’s bank was never reached. From statements of the bank:
-   * `unknown_here`, it booked what the network does not count; `missing_at_bank`, it has
-   * not booked what settled here, or the payee’s bank has not booked the credit of a
-   * payment between customers, which has no `bankTransactionId`; `amount_differs`, it
-   * booked another amount, currency or direction
+   * `unknown_here`, it booked what the network does not count, with the charge or the
+   * refund that it belongs to, if there is one; `missing_at_bank`, it has not booked what
+   * settled here, or the payee’s bank has not booked the credit of a payment between
+   * customers, which has no `bankTransactionId`; `amount_differs`, it booked another
+   * amount, currency or direction
    */
   kind: 'unanswered' | 'late_answer' | 'conflicting_answer' | 'duplicate_transaction_id' | 'refund_conflict' | 'credit_undelivered' | 'unknown_here' | 'missing_at_bank' | 'amount_differs';
   /** `investigating` once the operator has taken it */
   state: 'open' | 'investigating' | 'resolved';
   /**
    * Reference of the charge; where `refundId` is set, that of the refund. Of what is
-   * `unknown_here` the one that the bank wrote down, or `null`
+   * `unknown_here` without a charge the one that the bank wrote down, or `null`
    */
   reference: string | null;
-  /** Id of the charge; `null` for what is `unknown_here` */
+  /** Id of the charge; `null` for what is `unknown_here` and belongs to none */
   billingRequestId: string | null;
   /** Id of the refund, where it is about one */
   refundId: string | null;
   /**
-   * Id of the merchant; `null` for a payment between customers, and for what is
-   * `unknown_here`
+   * Id of the merchant; `null` for a payment between customers, and where there is no
+   * charge
    */
   merchantId: string | null;
   /** Id of the payer’s bank */
@@ -1850,32 +1854,33 @@ export type ExceptionResolvedItem = {
   /** Id of a reconciliation exception */
   exceptionId: string;
   /**
-   * The first thing that went wrong. `unanswered`: the bank had the charge and did not
-   * answer in time. `late_answer`: it approved a charge that had ended without it.
-   * `conflicting_answer`: it gave another answer than its first.
+   * The first thing that went wrong. `unanswered`: the bank had the charge, or the refund,
+   * and did not answer in time. `late_answer`: it approved a charge that had ended without
+   * it. `conflicting_answer`: it gave another answer than its first.
    * `duplicate_transaction_id`: its answer named a transaction of something else, and was
    * refused. `refund_conflict`: it gave another answer to a refund than its first.
    * `credit_undelivered`: the payee’s bank was never reached. From statements of the bank:
-   * `unknown_here`, it booked what the network does not count; `missing_at_bank`, it has
-   * not booked what settled here, or the payee’s bank has not booked the credit of a
-   * payment between customers, which has no `bankTransactionId`; `amount_differs`, it
-   * booked another amount, currency or direction
+   * `unknown_here`, it booked what the network does not count, with the charge or the
+   * refund that it belongs to, if there is one; `missing_at_bank`, it has not booked what
+   * settled here, or the payee’s bank has not booked the credit of a payment between
+   * customers, which has no `bankTransactionId`; `amount_differs`, it booked another
+   * amount, currency or direction
    */
   kind: 'unanswered' | 'late_answer' | 'conflicting_answer' | 'duplicate_transaction_id' | 'refund_conflict' | 'credit_undelivered' | 'unknown_here' | 'missing_at_bank' | 'amount_differs';
   /** `investigating` once the operator has taken it */
   state: 'open' | 'investigating' | 'resolved';
   /**
    * Reference of the charge; where `refundId` is set, that of the refund. Of what is
-   * `unknown_here` the one that the bank wrote down, or `null`
+   * `unknown_here` without a charge the one that the bank wrote down, or `null`
    */
   reference: string | null;
-  /** Id of the charge; `null` for what is `unknown_here` */
+  /** Id of the charge; `null` for what is `unknown_here` and belongs to none */
   billingRequestId: string | null;
   /** Id of the refund, where it is about one */
   refundId: string | null;
   /**
-   * Id of the merchant; `null` for a payment between customers, and for what is
-   * `unknown_here`
+   * Id of the merchant; `null` for a payment between customers, and where there is no
+   * charge
    */
   merchantId: string | null;
   /** Id of the payer’s bank */
@@ -2347,6 +2352,14 @@ export type StatementWriteOffs = {
   amount: number;
 };
 
+/** For a bank, what it was let off and has booked after all; only if any */
+export type StatementWriteOffReturns = {
+  /** How many */
+  count: number;
+  /** Their sum; in major units */
+  amount: number;
+};
+
 /** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
 export type StatementExact = {
   openingBalance?: string;
@@ -2358,6 +2371,7 @@ export type StatementExact = {
   credits?: string;
   creditsReversed?: string;
   writeOffs?: string;
+  writeOffReturns?: string;
 };
 
 /** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
@@ -2479,8 +2493,8 @@ export type PositionExact = {
 /**
  * `no_money_moved`: what was in doubt never moved any. `reversed`: it did, and the bank
  * has reversed it. `confirmed`: the first answer stands, also where a second debit was
- * reversed, and that one alone. By the operator alone: `written_off`, no party corrects
- * it; `no_difference`, there was nothing to mend
+ * reversed, and that one alone; or the refund is paid. By the operator alone:
+ * `written_off`, no party corrects it; `no_difference`, there was nothing to mend
  */
 export type ReconciliationExceptionResolution = 'no_money_moved' | 'reversed' | 'confirmed' | 'written_off' | 'no_difference';
 
@@ -2493,8 +2507,8 @@ export type ReconciliationExceptionDirection = 'debit' | 'credit';
 /**
  * `no_money_moved`: what was in doubt never moved any. `reversed`: it did, and the bank
  * has reversed it. `confirmed`: the first answer stands, also where a second debit was
- * reversed, and that one alone. By the operator alone: `written_off`, no party corrects
- * it; `no_difference`, there was nothing to mend
+ * reversed, and that one alone; or the refund is paid. By the operator alone:
+ * `written_off`, no party corrects it; `no_difference`, there was nothing to mend
  */
 export type ReconciliationExceptionWithEventsResolution = 'no_money_moved' | 'reversed' | 'confirmed' | 'written_off' | 'no_difference';
 
@@ -2512,16 +2526,17 @@ export type ReconciliationExceptionWithEventsEventsItem = {
   /** Who caused it; `network` for a response window that ended */
   cause: 'merchant' | 'provider' | 'bank' | 'operator' | 'network';
   /**
-   * The first thing that went wrong. `unanswered`: the bank had the charge and did not
-   * answer in time. `late_answer`: it approved a charge that had ended without it.
-   * `conflicting_answer`: it gave another answer than its first.
+   * The first thing that went wrong. `unanswered`: the bank had the charge, or the refund,
+   * and did not answer in time. `late_answer`: it approved a charge that had ended without
+   * it. `conflicting_answer`: it gave another answer than its first.
    * `duplicate_transaction_id`: its answer named a transaction of something else, and was
    * refused. `refund_conflict`: it gave another answer to a refund than its first.
    * `credit_undelivered`: the payee’s bank was never reached. From statements of the bank:
-   * `unknown_here`, it booked what the network does not count; `missing_at_bank`, it has
-   * not booked what settled here, or the payee’s bank has not booked the credit of a
-   * payment between customers, which has no `bankTransactionId`; `amount_differs`, it
-   * booked another amount, currency or direction
+   * `unknown_here`, it booked what the network does not count, with the charge or the
+   * refund that it belongs to, if there is one; `missing_at_bank`, it has not booked what
+   * settled here, or the payee’s bank has not booked the credit of a payment between
+   * customers, which has no `bankTransactionId`; `amount_differs`, it booked another
+   * amount, currency or direction
    */
   kind?: 'unanswered' | 'late_answer' | 'conflicting_answer' | 'duplicate_transaction_id' | 'refund_conflict' | 'credit_undelivered' | 'unknown_here' | 'missing_at_bank' | 'amount_differs';
   /**
@@ -2563,16 +2578,16 @@ export type BillingIntentResponseItemCustomerDecision = 'pending' | 'approve_onc
 /**
  * `no_money_moved`: what was in doubt never moved any. `reversed`: it did, and the bank
  * has reversed it. `confirmed`: the first answer stands, also where a second debit was
- * reversed, and that one alone. By the operator alone: `written_off`, no party corrects
- * it; `no_difference`, there was nothing to mend
+ * reversed, and that one alone; or the refund is paid. By the operator alone:
+ * `written_off`, no party corrects it; `no_difference`, there was nothing to mend
  */
 export type ExceptionOpenedItemResolution = 'no_money_moved' | 'reversed' | 'confirmed' | 'written_off' | 'no_difference';
 
 /**
  * `no_money_moved`: what was in doubt never moved any. `reversed`: it did, and the bank
  * has reversed it. `confirmed`: the first answer stands, also where a second debit was
- * reversed, and that one alone. By the operator alone: `written_off`, no party corrects
- * it; `no_difference`, there was nothing to mend
+ * reversed, and that one alone; or the refund is paid. By the operator alone:
+ * `written_off`, no party corrects it; `no_difference`, there was nothing to mend
  */
 export type ExceptionResolvedItemResolution = 'no_money_moved' | 'reversed' | 'confirmed' | 'written_off' | 'no_difference';
 
@@ -4304,13 +4319,16 @@ export type RespondToExceptionBody = {
   /**
    * `no_money_moved`: none was moved. `reversed`: it was moved, and you have reversed it
    * by the transaction `bankTransactionId`. `confirmed`: your first answer stands, also
-   * where a second debit was reversed, and that one alone; only of a `conflicting_answer`,
-   * and of a refund that is `completed`
+   * where a second debit was reversed, and that one alone; or a refund that you rejected,
+   * or have not answered, is paid. Only of a `conflicting_answer`, and of a refund that is
+   * `completed`, `rejected` or `unanswered`. Your files speak against an end that they
+   * contradict (`booked_at_bank`)
    */
   resolution: 'no_money_moved' | 'reversed' | 'confirmed';
   /**
    * Your identifier of the reversal, a different one for each transaction; required where
-   * it is `reversed`, and not kept otherwise
+   * it is `reversed`. Where a refund that you had not completed is `confirmed`: that of
+   * its transfer, which may be left out where your file or your answer has named one alone
    */
   bankTransactionId?: string | undefined;
   /** For yourself: no other party is shown it; no personal data */
@@ -4320,8 +4338,8 @@ export type RespondToExceptionBody = {
 /**
  * `no_money_moved`: what was in doubt never moved any. `reversed`: it did, and the bank
  * has reversed it. `confirmed`: the first answer stands, also where a second debit was
- * reversed, and that one alone. By the operator alone: `written_off`, no party corrects
- * it; `no_difference`, there was nothing to mend
+ * reversed, and that one alone; or the refund is paid. By the operator alone:
+ * `written_off`, no party corrects it; `no_difference`, there was nothing to mend
  */
 export type RespondToExceptionResultDataResolution = 'no_money_moved' | 'reversed' | 'confirmed' | 'written_off' | 'no_difference';
 
@@ -4345,17 +4363,25 @@ export type RespondToExceptionResult = {
 /**
  * `no_money_moved`: what was in doubt never moved any. `reversed`: it did, and the bank
  * has reversed it. `confirmed`: the first answer stands, also where a second debit was
- * reversed, and that one alone. By the operator alone: `written_off`, no party corrects
- * it; `no_difference`, there was nothing to mend
+ * reversed, and that one alone; or the refund is paid. By the operator alone:
+ * `written_off`, no party corrects it; `no_difference`, there was nothing to mend
  */
 export type RespondToExceptionRefusal409DataResolution = 'no_money_moved' | 'reversed' | 'confirmed' | 'written_off' | 'no_difference';
 
 export type RespondToExceptionRefusal409Data = {
   /** Id of a reconciliation exception */
-  exceptionId: string;
+  exceptionId?: string;
   /** `investigating` once the operator has taken it */
-  state: 'open' | 'investigating' | 'resolved';
-  resolution: RespondToExceptionRefusal409DataResolution | null;
+  state?: 'open' | 'investigating' | 'resolved';
+  resolution?: RespondToExceptionRefusal409DataResolution | null;
+  /** `booked_at_bank`: your id of the line */
+  bankTransactionId?: string;
+  /** Its day, as in your file */
+  bookingDate?: string;
+  /** Your latest file that has it */
+  statementId?: string;
+  /** `exceeds_remaining`: what is left of the charge; in major units */
+  left?: number;
 };
 
 export type RespondToExceptionRefusal409 = {

@@ -49,10 +49,10 @@ const respondBody = z
   .strictObject({
     resolution: oneOf(
       BANK_RESOLUTIONS,
-      '`no_money_moved`: none was moved. `reversed`: it was moved, and you have reversed it by the transaction `bankTransactionId`. `confirmed`: your first answer stands, also where a second debit was reversed, and that one alone; only of a `conflicting_answer`, and of a refund that is `completed`',
+      '`no_money_moved`: none was moved. `reversed`: it was moved, and you have reversed it by the transaction `bankTransactionId`. `confirmed`: your first answer stands, also where a second debit was reversed, and that one alone; or a refund that you rejected, or have not answered, is paid. Only of a `conflicting_answer`, and of a refund that is `completed`, `rejected` or `unanswered`. Your files speak against an end that they contradict (`booked_at_bank`)',
     ),
     bankTransactionId: textFor(
-      'Your identifier of the reversal, a different one for each transaction; required where it is `reversed`, and not kept otherwise',
+      'Your identifier of the reversal, a different one for each transaction; required where it is `reversed`. Where a refund that you had not completed is `confirmed`: that of its transfer, which may be left out where your file or your answer has named one alone',
       NAME_MAX,
       'FT26081XR3',
     ).optional(),
@@ -74,7 +74,7 @@ const respondBody = z
 
 const kindShown = oneOf(
   EXCEPTION_KINDS,
-  'The first thing that went wrong. `unanswered`: the bank had the charge and did not answer in time. `late_answer`: it approved a charge that had ended without it. `conflicting_answer`: it gave another answer than its first. `duplicate_transaction_id`: its answer named a transaction of something else, and was refused. `refund_conflict`: it gave another answer to a refund than its first. `credit_undelivered`: the payee’s bank was never reached. From statements of the bank: `unknown_here`, it booked what the network does not count; `missing_at_bank`, it has not booked what settled here, or the payee’s bank has not booked the credit of a payment between customers, which has no `bankTransactionId`; `amount_differs`, it booked another amount, currency or direction',
+  'The first thing that went wrong. `unanswered`: the bank had the charge, or the refund, and did not answer in time. `late_answer`: it approved a charge that had ended without it. `conflicting_answer`: it gave another answer than its first. `duplicate_transaction_id`: its answer named a transaction of something else, and was refused. `refund_conflict`: it gave another answer to a refund than its first. `credit_undelivered`: the payee’s bank was never reached. From statements of the bank: `unknown_here`, it booked what the network does not count, with the charge or the refund that it belongs to, if there is one; `missing_at_bank`, it has not booked what settled here, or the payee’s bank has not booked the credit of a payment between customers, which has no `bankTransactionId`; `amount_differs`, it booked another amount, currency or direction',
   'late_answer',
 );
 
@@ -82,7 +82,7 @@ const state = oneOf(EXCEPTION_STATES, '`investigating` once the operator has tak
 
 const resolutionShown = oneOf(
   RESOLUTIONS,
-  '`no_money_moved`: what was in doubt never moved any. `reversed`: it did, and the bank has reversed it. `confirmed`: the first answer stands, also where a second debit was reversed, and that one alone. By the operator alone: `written_off`, no party corrects it; `no_difference`, there was nothing to mend',
+  '`no_money_moved`: what was in doubt never moved any. `reversed`: it did, and the bank has reversed it. `confirmed`: the first answer stands, also where a second debit was reversed, and that one alone; or the refund is paid. By the operator alone: `written_off`, no party corrects it; `no_difference`, there was nothing to mend',
   'reversed',
 )
   .nullable()
@@ -94,19 +94,19 @@ export const exceptionFields = {
   state,
   reference: shown.reference.nullable().meta({
     description:
-      'Reference of the charge; where `refundId` is set, that of the refund. Of what is `unknown_here` the one that the bank wrote down, or `null`',
+      'Reference of the charge; where `refundId` is set, that of the refund. Of what is `unknown_here` without a charge the one that the bank wrote down, or `null`',
     example: EXAMPLE_REFERENCE,
   }),
   billingRequestId: shown
     .id('billingRequest')
     .nullable()
-    .meta({ description: 'Id of the charge; `null` for what is `unknown_here`' }),
+    .meta({ description: 'Id of the charge; `null` for what is `unknown_here` and belongs to none' }),
   refundId: shown
     .id('refund')
     .nullable()
     .meta({ description: 'Id of the refund, where it is about one', example: null }),
   merchantId: shown.id('merchant').nullable().meta({
-    description: 'Id of the merchant; `null` for a payment between customers, and for what is `unknown_here`',
+    description: 'Id of the merchant; `null` for a payment between customers, and where there is no charge',
   }),
   bankId: shown.id('bank', 'Id of the payer’s bank'),
   amount: shown.money(
@@ -155,6 +155,17 @@ const resolvedException = z.strictObject({
   state,
   resolution: resolutionShown,
 });
+
+/** What stands against an end: the exception as it is, a line of a file, or what is left. */
+const refusedEnd = z
+  .strictObject({
+    ...resolvedException.shape,
+    bankTransactionId: shown.words('`booked_at_bank`: your id of the line', 'FT26081XK2'),
+    bookingDate: shown.day('Its day, as in your file', '2026-03-02'),
+    statementId: shown.id('statement').meta({ description: 'Your latest file that has it' }),
+    left: shown.money('`exceeds_remaining`: what is left of the charge'),
+  })
+  .partial();
 
 const answer = z
   .strictObject({
@@ -248,11 +259,18 @@ async function respondToException({
   const answered = await takeAnswer(deps, (trx) =>
     takeBanksAnswer(trx, { bankId: caller.entityId, note: note ?? null }, exceptionId, {
       resolution,
-      bankTransactionId: (resolution === 'reversed' && bankTransactionId) || null,
+      bankTransactionId: bankTransactionId ?? null,
     }),
   );
-  if (answered instanceof Failure) throw answered;
+  if (answered instanceof Failure) throw shownRefusal(answered);
   return { message: `The exception is ${answered.state}`, data: answered };
+}
+
+/** What is left of a charge is shown in major units. */
+function shownRefusal(failure: Failure): Failure {
+  if (failure.code !== 'exceeds_remaining') return failure;
+  const { left, currency } = failure.data as { left: bigint; currency: string };
+  return new Failure(failure.code, failure.message, { data: { left: formatAmount(left, currency) } });
 }
 
 const route = section('Reconciliation');
@@ -283,7 +301,7 @@ export const exceptionRoutes = [
     id: 'respondToException',
     summary: 'Say what became of the money',
     description:
-      'The word of the payer’s bank, which resolves the exception: what it held of the charge can be refunded again. Where a charge was `successful` and the money did not stay (`no_money_moved`, `reversed`), what is left of it is reversed: a transaction of type `reversal`, told to the merchant by `billing.reversed`. Where all answers to a charge were approvals, both speak of the second debit, and the charge stands. Where they speak of the transfer of a `completed` refund, the refund is `returned`, told by `refund.returned`, and its amount can be refunded again. Sending the same again changes nothing and is a 200.',
+      'The word of the payer’s bank, which resolves the exception: what it held of the charge can be refunded again. Where a charge was `successful` and the money did not stay (`no_money_moved`, `reversed`), what is left of it is reversed: a transaction of type `reversal`, told to the merchant by `billing.reversed`. Where all answers to a charge were approvals, both speak of the second debit, and the charge stands. Where they speak of the transfer of a `completed` refund, the refund is `returned`, told by `refund.returned`, and its amount can be refunded again. Where a refund that was rejected, or not answered, is `confirmed`, it is `completed` from then on, told by `refund.response`. Sending the same again changes nothing and is a 200.',
     takes: { ...ANSWER, params: exceptionPath, body: respondBody },
     answers: {
       200: {
@@ -295,12 +313,15 @@ export const exceptionRoutes = [
     refusals: {
       not_found: 'You are asked about no such exception',
       already_resolved: 'The exception was resolved otherwise',
-      resolution_not_allowed: 'The exception cannot be `confirmed`',
+      resolution_not_allowed:
+        'The exception cannot be resolved so; or several transfers of the refund are known, or none: send `bankTransactionId`',
+      booked_at_bank: 'Your file has a booking (`data`) that nothing takes back',
+      exceeds_remaining: 'The refund is more than what is left of its charge (`data.left`)',
       duplicate_transaction_id: 'The `bankTransactionId` belongs to another transaction',
     },
     refusedWith: {
       409: {
-        data: resolvedException,
+        data: refusedEnd,
         example: { state: 'resolved', resolution: 'no_money_moved' },
       },
     },

@@ -75,6 +75,9 @@ const statementShown = z
       movedShown('For a bank, payments to its customers whose money did not stay; only if any', 0, 0),
     ),
     writeOffs: shown.seldom(movedShown('For a bank, what it was let off; only if any', 0, 0)),
+    writeOffReturns: shown.seldom(
+      movedShown('For a bank, what it was let off and has booked after all; only if any', 0, 0),
+    ),
     exceptionsOpen: shown.count('Reconciliation exceptions that were not resolved when `date` ended', 0),
     exact: shown.exactBalances(
       'openingBalance',
@@ -86,6 +89,7 @@ const statementShown = z
       'credits',
       'creditsReversed',
       'writeOffs',
+      'writeOffReturns',
     ),
     sha256: z
       .string()
@@ -191,7 +195,7 @@ export const statementRoutes = [
     id: 'getStatement',
     summary: 'Retrieve a statement',
     description:
-      'What moved on one settlement day (`date`) or in one `month`, in one currency, and what the network owes you for it: for a bank, a merchant, or a provider, whose merchants are taken together unless it names one. A charge settles on the day of its `settledAt` in the network’s time zone. `closingBalance` is the next day’s `openingBalance`. The figures of a month are the sums of its days’, and of the current month end today. For a merchant it is `openingBalance` + `charges` − `refunds` + `refundReturns` − `reversals`; for a bank `openingBalance` − `charges` + `refunds` − `refundReturns` + `reversals` + `credits` − `creditsReversed` + `writeOffs`.',
+      'What moved on one settlement day (`date`) or in one `month`, in one currency, and what the network owes you for it: for a bank, a merchant, or a provider, whose merchants are taken together unless it names one. A charge settles on the day of its `settledAt` in the network’s time zone. `closingBalance` is the next day’s `openingBalance`. The figures of a month are the sums of its days’, and of the current month end today. For a merchant it is `openingBalance` + `charges` − `refunds` + `refundReturns` − `reversals`; for a bank `openingBalance` − `charges` + `refunds` − `refundReturns` + `reversals` + `credits` − `creditsReversed` + `writeOffs` − `writeOffReturns`.',
     takes: { ...ANYONE, query: statementQuery, only: { 'query.merchantId': BILLERS.roles } },
     answers: {
       200: { description: 'The statement of 2026-03-02 in NGN is final', data: statementShown },
@@ -203,7 +207,7 @@ export const statementRoutes = [
     id: 'getStatementFile',
     summary: 'Download a statement',
     description:
-      'Each transaction of the statement of a day or a month, with the columns of the transaction history, as it was when its day ended: `refundedAmount` and `reversedAmount` are what had gone back by then, and a refund that was returned later is `completed`. A write-off has the type `write_off` and no id. The last line has `total` in its first column, the number of lines before it in the second, and the sum of their amounts in the third. A month’s lines are those of its days, in order. Once the day or month is final the bytes are the same whenever they are asked for.',
+      'Each transaction of the statement of a day or a month, with the columns of the transaction history, as it was when its day ended: `refundedAmount` and `reversedAmount` are what had gone back by then, and a refund that was returned later is `completed`. A write-off has the type `write_off`, its contra `write_off_return`, and no id. The last line has `total` in its first column, the number of lines before it in the second, and the sum of their amounts in the third. A month’s lines are those of its days, in order. Once the day or month is final the bytes are the same whenever they are asked for.',
     takes: {
       ...ANYONE,
       params: statementFilePath,

@@ -3,6 +3,7 @@ import type { Executor } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { endExceptions } from '../reconciliation-exception/end-exceptions';
 import { openExceptions, type NewException } from '../reconciliation-exception/open-exceptions';
+import { takeBackWriteOff } from '../reversal/write-off-charge';
 import { isUnsettled, keepExtra, placeLines } from './place-lines';
 
 /**
@@ -37,6 +38,7 @@ export async function judgeBookings(
   await adoptLines(trx, billingRequestIds);
   await moveDates(trx, billingRequestIds);
   await bookOwnLines(trx, billingRequestIds);
+  await takeBackWriteOffs(trx, billingRequestIds);
   while (await pairNext(trx, billingRequestIds));
   await tellUnpaired(trx, billingRequestIds, file);
   await endTakenBack(trx, billingRequestIds);
@@ -196,6 +198,20 @@ async function bookOwnLines(trx: Executor, billingRequestIds: string[]): Promise
       UPDATE extra_bookings x SET counterpart_id = NULL, counterpart_booked_on = NULL FROM its i
       WHERE ${raw(isCounterpart('x', 'i'))})
     DELETE FROM extra_bookings x USING its i WHERE ${raw(isRow('x', 'i'))}`;
+}
+
+/** A booking that was written off, and that a file has after all, takes the write-off back. */
+async function takeBackWriteOffs(trx: Executor, billingRequestIds: string[]): Promise<void> {
+  const booked = await trx.rows<{ billingRequestId: string; isDebit: boolean }>`
+    UPDATE expected_bookings e SET written_off_at = NULL
+    WHERE e.bank_id IN (
+        SELECT bank_id FROM billing_requests WHERE id = ANY(${billingRequestIds})
+        UNION SELECT payee_bank_id FROM billing_requests WHERE id = ANY(${billingRequestIds}))
+      AND e.billing_request_id = ANY(${billingRequestIds}) AND e.written_off_at IS NOT NULL AND e.matched_by IS NOT NULL
+    RETURNING e.billing_request_id, e.direction = 'debit' AS is_debit`;
+  // The network bears debits alone.
+  for (const { billingRequestId, isDebit } of booked)
+    if (isDebit) await takeBackWriteOff(trx, billingRequestId);
 }
 
 /** SQL */

@@ -78,10 +78,10 @@ export async function answerBillingRequest(
 
   await close(trx, [decided], { cause: 'bank', signal: 'bankAnswered' });
   await applyToAgreement(trx, asked, answer);
+  await judgeClosed(trx, [decided]);
   if (answer.outcome === 'approved') {
     await endDuplicates(trx, { billingRequestId, refundId: null });
   }
-  await judgeClosed(trx, [decided]);
   return { billingRequestId, status: STATUS_AFTER[answer.outcome], agreed: true, duplicate: false };
 }
 

@@ -58,6 +58,33 @@ export async function endExpected(trx: Executor, exceptionId: string): Promise<v
       AND e.direction = i.direction`;
 }
 
+/**
+ * Ends what an exception has written off: a booking that no file has, and lines that stand. Only a
+ * file can take that back. The caller holds the charge locked.
+ *
+ * @param isOwn whether the exception is about the booking of its charge or refund itself
+ */
+export async function endWrittenOff(trx: Executor, exceptionId: string, isOwn: boolean): Promise<void> {
+  await trx.rows`
+    WITH its AS (
+      SELECT x.billing_request_id, x.refund_id, b.payee_bank_id, b.bank_id, x.kind, x.direction,
+        CASE x.kind WHEN 'missing_at_bank' THEN x.bank_transaction_id
+          ELSE coalesce(r.bank_transaction_id, b.bank_transaction_id) END AS id, b.reference
+      FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
+        LEFT JOIN refunds r ON r.id = x.refund_id
+      WHERE x.id = ${exceptionId}),
+    borne AS (
+      UPDATE extra_bookings e SET ended_at = clock_timestamp() FROM its i
+      WHERE e.billing_request_id = i.billing_request_id AND e.refund_id IS NOT DISTINCT FROM i.refund_id AND e.stands)
+    UPDATE expected_bookings e SET written_off_at = clock_timestamp() FROM its i
+    WHERE ${isOwn}::boolean AND e.matched_by IS NULL AND e.ended_at IS NULL
+      AND e.direction = CASE WHEN i.kind = 'missing_at_bank' THEN i.direction
+        WHEN i.refund_id IS NULL THEN 'debit' ELSE 'credit' END
+      AND (e.bank_id, e.identified_by, e.identifier) = (
+        CASE WHEN i.id IS NULL THEN i.payee_bank_id ELSE i.bank_id END,
+        CASE WHEN i.id IS NULL THEN 'reference' ELSE 'bankTransactionId' END, coalesce(i.id, i.reference))`;
+}
+
 /** Ends the credit that a reversal has made needless. A line of it still matches. */
 export async function endExpectedCredit(trx: Executor, billingRequestId: string): Promise<void> {
   await trx.rows`

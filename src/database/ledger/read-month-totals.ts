@@ -5,7 +5,7 @@ import { customPlan } from '../pool/statement';
 /** Entries of a kind in a month, over all parties. */
 export interface MonthTotal {
   currency: string;
-  kind: EntryKind | 'write_off_return';
+  kind: EntryKind;
   count: number;
   /** Their sum in minor units. */
   amount: bigint;

@@ -157,6 +157,7 @@ export async function readTotals(db: Executor, of: StatementOf): Promise<Stateme
         WHEN 'charge of in_transit' THEN 'credits'
         WHEN 'reversal of payee_bank' THEN 'creditsReversed'
         WHEN 'write_off of customer_bank' THEN 'writeOffs'
+        WHEN 'write_off_return of customer_bank' THEN 'writeOffReturns'
         WHEN 'refund_return of ' || account THEN 'refundReturns'
         ELSE kind || 's' END END AS what,
       sum(count)::int AS count, sum(debits + credits)::text AS amount, sum(balance)::text AS balance
@@ -196,10 +197,10 @@ async function openExceptions(db: Executor, { party, days, currency }: Statement
   return count;
 }
 
-/** A transaction as it was when the day ended; or a write-off, which is no transaction. */
+/** A transaction as it was when the day ended; or a write-off or its contra, which is none. */
 interface StatementLine extends Omit<TransactionRecord, 'type' | 'transactionId'> {
   transactionId: string | null;
-  type: TransactionRecord['type'] | 'write_off';
+  type: TransactionRecord['type'] | 'write_off' | 'write_off_return';
 }
 
 /** Lines in memory at once: a megabyte, and some ten milliseconds of Postgres. */
@@ -244,13 +245,13 @@ async function* linesOn(
     t.created_at, e.settled_at, t.payee_bank_id, t.payee_lookup_id AS "payeeLookupID", t.metadata,
     sum(coalesce(octet_length(t.metadata::text), 0)) OVER (ORDER BY e.id) AS bytes
   FROM page JOIN ledger_entries e ON e.id = page.id JOIN LATERAL (
-    SELECT ${raw(IMMUTABLE)} FROM transactions WHERE id = e.resource_id AND e.kind <> 'write_off'
+    SELECT ${raw(IMMUTABLE)} FROM transactions WHERE id = e.resource_id AND e.kind NOT LIKE 'write_off%'
     UNION ALL
     -- A write-off follows an exception, or a refund rejected after an exception.
-    SELECT NULL, b.reference, 'write_off', 'completed', b.currency, b.description, b.customer_id, b.merchant_id, b.bank_id,
+    SELECT NULL, b.reference, e.kind, 'completed', b.currency, b.description, b.customer_id, b.merchant_id, b.bank_id,
       b.id, b.schedule_id, NULL, NULL, e.settled_at, b.payee_bank_id, b.payee_lookup_id, b.metadata
     FROM billing_requests b
-    WHERE e.kind = 'write_off' AND b.id = coalesce(
+    WHERE e.kind LIKE 'write_off%' AND b.id = coalesce(
       (SELECT x.billing_request_id FROM reconciliation_exceptions x WHERE x.id = e.resource_id),
       (SELECT r.billing_request_id FROM refunds r WHERE r.id = e.resource_id))) AS t ON true) AS lines
   WHERE bytes <= ${raw(PAGE_BYTES)} ORDER BY entry_id`;

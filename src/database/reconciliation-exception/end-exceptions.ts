@@ -3,6 +3,8 @@ import type { Cause } from '../../domain/words/timeline';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
 import type { Row } from '../transition/transition';
+import { workflowIds } from '../../domain/workflow/workflow-id';
+import { enqueueSignals } from '../outbox';
 import { openUndelivered } from './open-exceptions';
 import { writeExceptions } from './write-exceptions';
 
@@ -13,7 +15,7 @@ import { writeExceptions } from './write-exceptions';
 
 export interface Finding {
   resolution: Resolution;
-  /** The bank's id of its reversal; null if it named none. */
+  /** The bank's id of its reversal, or of a refund's transfer that is confirmed; null if it named none. */
   bankTransactionId: string | null;
 }
 
@@ -45,7 +47,25 @@ export async function endExceptions(
   const resolved = ended.map(({ kind, ...one }) => ({ ...one, details: { kind, ...finding } }));
   await writeExceptions(trx, resolved, { event: 'exception.resolved', cause });
   if (!undoes) await reportAgain(trx, exceptionIds);
+  if (ended.some(({ kind }) => kind === 'unknown_here')) await wakeSchedules(trx, exceptionIds);
   return ended;
+}
+
+/**
+ * A billing may have waited for the end, and is tried again or fails. The row of its schedule, which
+ * is locked before a charge, is not: a signal too many costs a read.
+ */
+async function wakeSchedules(trx: Executor, exceptionIds: string[]): Promise<void> {
+  const held = await trx.rows<{ scheduleId: string; merchantId: string }>`
+    SELECT DISTINCT i.schedule_id, b.merchant_id
+    FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
+      JOIN billings i ON (i.schedule_id, i.n) = (b.schedule_id, b.billing_n)
+    WHERE x.id = ANY(${exceptionIds}) AND x.refund_id IS NULL AND i.status IN ('pending', 'retrying')`;
+  const addressees = held.map(({ scheduleId, merchantId }) => ({
+    workflowId: workflowIds.recurring(scheduleId),
+    merchantId,
+  }));
+  await enqueueSignals(trx, 'bankAnswered', addressees);
 }
 
 const BOOKINGS = `(
@@ -82,6 +102,30 @@ async function reportAgain(trx: Executor, exceptionIds: string[]): Promise<void>
 export const IS_ALL_SAID = `(x.state <> 'resolved' AND NOT EXISTS (
   SELECT FROM exception_answers a WHERE a.exception_id = x.id AND a.kind <> x.kind))`;
 
+/** SQL: whether a booking of the charge or refund of an exception `x` stands in its bank's files. */
+export const IS_BOOKED = `EXISTS (
+  SELECT FROM extra_bookings e WHERE e.billing_request_id = x.billing_request_id
+    AND e.refund_id IS NOT DISTINCT FROM x.refund_id AND e.stands)`;
+
+/** Ends an exception that a later event explains, unless its bank's files show otherwise. */
+async function endByItself(
+  trx: Executor,
+  cause: 'bank' | 'network',
+  resolution: Resolution,
+  exceptionIds: string[],
+): Promise<void> {
+  const free = await trx.rows<{ id: string }>`
+    SELECT id FROM reconciliation_exceptions x WHERE id = ANY(${exceptionIds}) AND NOT ${raw(IS_BOOKED)}`;
+  const ids = free.map(({ id }) => id);
+  await endExceptions(trx, ids, {
+    cause,
+    resolution,
+    bankTransactionId: null,
+    undoes: false,
+    writtenOff: 0n,
+  });
+}
+
 /** Ends exceptions of charges, or of one refund, that a later event explains in full. */
 export async function endExplained(
   trx: Executor,
@@ -101,13 +145,7 @@ export async function endExplained(
   const ids = found.map(({ id }) => id);
   // Each charge that settles passes here, and hardly any has an exception.
   if (ids.length === 0) return;
-  await endExceptions(trx, ids, {
-    cause,
-    resolution,
-    bankTransactionId: null,
-    undoes: false,
-    writtenOff: 0n,
-  });
+  await endByItself(trx, cause, resolution, ids);
 }
 
 export async function endDuplicates(
@@ -125,13 +163,7 @@ export async function endDuplicates(
 /** Ends an exception that the bank's next file explains. Locks the charge. */
 export async function endMatchedException(trx: Executor, exceptionId: string): Promise<void> {
   await lockChargeOfException(trx, { exceptionId, bankId: null });
-  const found = {
-    resolution: 'no_difference',
-    bankTransactionId: null,
-    undoes: false,
-    writtenOff: 0n,
-  } as const;
-  await endExceptions(trx, [exceptionId], { cause: 'network', ...found });
+  await endByItself(trx, 'network', 'no_difference', [exceptionId]);
 }
 
 /**

@@ -10,7 +10,7 @@ import type { Executor } from '../pool/connection';
 export const HELD = `(CASE
   WHEN x.state = 'resolved' THEN 0
   WHEN x.refund_id IS NULL THEN b.amount
-  WHEN r.status IN ('rejected', 'returned') OR x.kind = 'amount_differs' OR EXISTS (
+  WHEN r.status IN ('rejected', 'returned') OR x.kind IN ('amount_differs', 'unknown_here') OR EXISTS (
     SELECT FROM exception_answers a
     WHERE a.exception_id = x.id AND a.says = 'completed' AND a.kind = 'refund_conflict') THEN r.amount
   ELSE 0 END)`;

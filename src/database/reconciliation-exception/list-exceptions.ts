@@ -52,7 +52,7 @@ export const EXCEPTION_COLUMNS = `x.id AS exception_id, x.kind, x.state, x.refer
   extract(epoch FROM clock_timestamp() - x.recorded_at)::float8 AS age_s,
   coalesce((SELECT r.metadata FROM refunds r WHERE r.id = x.refund_id),
     (SELECT b.metadata FROM billing_requests b WHERE b.id = x.billing_request_id)) AS metadata,
-  coalesce((SELECT least(${HELD}, b.amount - b.refunded_amount - b.reversed_amount)
+  coalesce((SELECT least(${HELD}, b.amount - b.refunded_amount - b.reversed_amount - b.written_off_amount)
     FROM billing_requests b LEFT JOIN refunds r ON r.id = x.refund_id
     WHERE b.id = x.billing_request_id AND b.status = 'successful'), 0)::bigint AS held`;
 

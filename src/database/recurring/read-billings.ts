@@ -46,11 +46,16 @@ export const IN_HAND = `
   ${afterS('r')},
   EXISTS (SELECT FROM billing_requests a JOIN reconciliation_exceptions x ON x.billing_request_id = a.id
           WHERE a.schedule_id = b.schedule_id AND a.billing_n = b.n
-            AND (EXISTS (SELECT FROM exception_answers s WHERE s.exception_id = x.id AND s.says = 'approved')
-              -- A statement has booked the charge, if with another amount.
-              OR (x.kind = 'amount_differs' AND x.refund_id IS NULL AND x.direction = 'debit'))
-            -- A write-off does not prove that the customer was not debited.
-            AND (x.state <> 'resolved' OR x.resolution = 'written_off')) AS maybe_debited`;
+            AND ((EXISTS (SELECT FROM exception_answers s WHERE s.exception_id = x.id AND s.says = 'approved')
+                -- A statement has booked the charge, if with another amount.
+                OR (x.kind = 'amount_differs' AND x.refund_id IS NULL AND x.direction = 'debit'))
+              -- A write-off does not prove that the customer was not debited.
+              AND (x.state <> 'resolved' OR x.resolution = 'written_off')
+              OR (x.kind = 'unknown_here' AND x.refund_id IS NULL AND NOT x.withdrawn
+                AND x.resolution NOT IN ('no_money_moved', 'reversed')))) AS maybe_debited,
+  EXISTS (SELECT FROM billing_requests a JOIN reconciliation_exceptions x ON x.billing_request_id = a.id
+          WHERE a.schedule_id = b.schedule_id AND a.billing_n = b.n AND x.kind = 'unknown_here'
+            AND x.refund_id IS NULL AND x.state <> 'resolved') AS is_booked`;
 
 export interface BillingsSeen extends Billings {
   open: BillingInHand | undefined;

@@ -36,6 +36,8 @@ export interface RefundRecord {
   overdue: boolean;
   reminders: number;
   rejectReason: string | null;
+  /** The bank rejected it first, and has paid all the same. */
+  wasRejected: boolean;
   bankTransactionId: string | null;
   expectedBy: Date;
   sequence: number;
@@ -46,7 +48,7 @@ export interface RefundRecord {
 export const REFUND_COLUMNS = `id AS refund_id, transaction_id, reference,
   (SELECT b.reference FROM billing_requests b WHERE b.id = billing_request_id) AS original_reference,
   billing_request_id, merchant_id, customer_id, bank_id, amount, currency, reason, metadata, status, overdue,
-  reminders, reject_reason, bank_transaction_id, expected_by, sequence, created_at, closed_at`;
+  reminders, reject_reason, was_rejected, bank_transaction_id, expected_by, sequence, created_at, closed_at`;
 
 interface Charge {
   id: string;

@@ -7,13 +7,14 @@ import { HELD_OF_CHARGE } from '../reconciliation-exception/held-amount';
  * Takes a part of what can still be refunded (`domain/refundable-amount.ts`) of a locked charge.
  *
  * @param wished minor units; null for all that is left
+ * @param ownHold the part of the hold that is for this very refund
  * @returns the charge before, and the part taken; null where it did not fit
  */
-export function takePart(trx: Executor, chargeId: string, wished: bigint | null) {
+export function takePart(trx: Executor, chargeId: string, wished: bigint | null, ownHold = 0n) {
   return trx.oneRow<Refundable & { part: bigint | null }>`
     WITH charge AS (
-      SELECT b.id, b.status, b.amount - b.refunded_amount - b.reversed_amount AS untaken,
-        ${raw(HELD_OF_CHARGE)} AS held
+      SELECT b.id, b.status, b.amount - b.refunded_amount - b.written_off_amount - b.reversed_amount AS untaken,
+        ${raw(HELD_OF_CHARGE)} - ${ownHold}::bigint AS held
       FROM billing_requests b WHERE b.id = ${chargeId}),
     taken AS (
       UPDATE billing_requests b

@@ -7,11 +7,12 @@ import { refundResponseSequence } from '../../domain/webhook/webhook-sequence';
 import type { Moment } from '../../domain/workflow/moment';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import type { Executor, Transaction } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, sql } from '../pool/statement';
 import { judgeBookings } from '../bank-file/judge-bookings';
 import { afterS } from '../clock/moment';
 import { shownName } from '../shown-name';
-import { endDuplicates } from '../reconciliation-exception/end-exceptions';
+import type { Cause } from '../../domain/words/timeline';
+import { endDuplicates, endExplained } from '../reconciliation-exception/end-exceptions';
 import { REFUND_COLUMNS, type RefundRecord } from './accept-refund';
 import { freePart } from './return-refund';
 import { refuseAnswer } from '../reconciliation-exception/refuse-answer';
@@ -55,24 +56,32 @@ export async function answerRefund(
   if (!asked) throw new Failure('not_found', 'There is no such refund.');
   const ended = await end(trx, refundId, answer);
   if (!ended) return answerRefused(trx, refundId, answer);
-  await writeTransitions(trx, endOf(ended));
-  if (ended.status === 'completed') await endDuplicates(trx, ended);
-  else await freePart(trx, 'bank', ended);
+  await writeTransitions(trx, endOf(ended, 'bank'));
+  const isPaid = ended.status === 'completed';
+  if (!isPaid) await freePart(trx, 'bank', ended);
+  // A line that came before is its booking, so that nothing holds its exceptions open.
   if (ended.isInFile) await judgeBookings(trx, [ended.billingRequestId]);
+  if (isPaid) await endDuplicates(trx, ended);
+  await endExplained(trx, 'bank', {
+    kind: 'unanswered',
+    resolution: isPaid ? 'confirmed' : 'no_money_moved',
+    billingRequestIds: [ended.billingRequestId],
+    refundId,
+  });
   return { refundId, status: ended.status, agreed: true, duplicate: false };
 }
 
-type EndedRefund = RefundRecord & {
+export type EndedRefund = RefundRecord & {
   status: RefundAnswer['action'];
   at: Date;
   waiting: boolean;
   isInFile: boolean;
 };
 
-function endOf(ended: EndedRefund): Transition {
+export function endOf(ended: EndedRefund, cause: Cause): Transition {
   const { refundId, status, rejectReason, billingRequestId, bankTransactionId: identifier } = ended;
   const answered = {
-    cause: 'bank',
+    cause,
     row: { ...ended, id: refundId },
     details: { declineReason: rejectReason && reasonForAudit(rejectReason) },
     announces: { 'refund.response': toMerchant(ended) },
@@ -83,6 +92,13 @@ function endOf(ended: EndedRefund): Transition {
   const booked = { identifier, billingRequestId, refundId };
   return { event: 'refund.completed', ...answered, entry: { kind: 'refund', paid, booked } };
 }
+
+/** A file of the bank may have lines that its end explains. */
+export const ENDED_COLUMNS = sql`${raw(REFUND_COLUMNS)}, closed_at AS at, waiting,
+  EXISTS (SELECT FROM extra_bookings e WHERE e.billing_request_id = refunds.billing_request_id) OR EXISTS (
+    SELECT FROM reconciliation_exceptions x WHERE x.bank_id = refunds.bank_id
+      AND x.bank_transaction_id = refunds.bank_transaction_id AND x.kind = 'unknown_here'
+      AND x.billing_request_id IS NULL AND NOT x.withdrawn AND x.resolution IS NULL) AS is_in_file`;
 
 /** Ends the refund and claims the bank's transaction in one statement, or neither. */
 async function end(
@@ -101,12 +117,7 @@ async function end(
       acts_at = NULL, closed_at = settling_now(merchant_id), sequence = sequence + 1
     FROM (SELECT asked.id AS ended_id FROM asked LEFT JOIN claimed ON claimed.resource_id = asked.id
           WHERE ${bankTransactionId}::text IS NULL OR claimed.resource_id IS NOT NULL) AS ended
-    WHERE id = ended_id RETURNING ${raw(REFUND_COLUMNS)}, closed_at AS at, waiting,
-      EXISTS (
-        SELECT FROM extra_bookings e WHERE e.billing_request_id = refunds.billing_request_id) OR EXISTS (
-        SELECT FROM reconciliation_exceptions x WHERE x.bank_id = refunds.bank_id
-          AND x.bank_transaction_id = refunds.bank_transaction_id AND x.kind = 'unknown_here'
-          AND x.billing_request_id IS NULL AND NOT x.withdrawn AND x.resolution IS NULL) AS is_in_file`;
+    WHERE id = ended_id RETURNING ${ENDED_COLUMNS}`;
 }
 
 async function answerRefused(
@@ -139,7 +150,8 @@ export function toMerchant(refund: Unreturned): TypedAnnouncement<'refund.respon
   const { merchantId: entityId, rejectReason: reason, expectedBy, metadata } = refund;
   const of = { refundId, sequence: refundResponseSequence(refund), reference, originalReference };
   const item = { ...of, amount, currency, status, overdue, reason, expectedBy, metadata };
-  return { entityId, workflowId: workflowIds.refund(refundId), item };
+  // The workflow of a refund that was rejected first has ended.
+  return { entityId, ...(!refund.wasRejected && { workflowId: workflowIds.refund(refundId) }), item };
 }
 
 export interface RefundState extends Pick<

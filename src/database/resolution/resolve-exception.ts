@@ -1,9 +1,9 @@
 import { Failure, FAILURES } from '../../domain/failures';
-import type { ExceptionState } from '../../domain/lifecycle';
+import type { ExceptionState, RefundStatus } from '../../domain/lifecycle';
 import type { ExceptionKind, Resolution } from '../../domain/books/reconciliation-exception';
 import { act, recordAuditEvent, type Actor } from '../record/audit-event';
 import { judgeBookings } from '../bank-file/judge-bookings';
-import { endExpected } from '../ledger/end-expected-booking';
+import { endExpected, endWrittenOff } from '../ledger/end-expected-booking';
 import { claimBankTransaction } from '../ledger/claim-bank-transaction';
 import type { Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
@@ -11,15 +11,18 @@ import { settleCreditByWord } from '../credit/follow-credit';
 import type { Row } from '../transition/transition';
 import { writeTransitions } from '../transition/write-transition';
 import { returnRefund } from '../refund/return-refund';
+import { settleRefund, takePayment, type RefundInDoubt } from '../refund/settle-by-word';
 import {
   endExceptions,
+  IS_BOOKED,
   lockChargeOfException,
   type Finding,
 } from '../reconciliation-exception/end-exceptions';
 import { UNKNOWN_EXCEPTION } from '../reconciliation-exception/list-exceptions';
 import { noteRefusedAnswer } from '../reconciliation-exception/refuse-answer';
 import { reverseRest } from '../reversal/reverse-charge';
-import { writeOffRest } from '../reversal/write-off-charge';
+import { countWrittenOff, DEBIT_IS_BOOKED, writeOffRest } from '../reversal/write-off-charge';
+import { refuseBooked } from './booked-at-bank';
 
 /**
  * Resolves exceptions: by the bank's finding, or the operator's.
@@ -44,7 +47,8 @@ export interface ResolvedException {
  * Repeating the same finding changes nothing.
  *
  * @throws Failure not_found, also of another bank's; already_resolved (otherwise);
- *   resolution_not_allowed; duplicate_transaction_id (it belongs to something else)
+ *   resolution_not_allowed; booked_at_bank; exceeds_remaining (of a refund that is paid after all);
+ *   duplicate_transaction_id (it belongs to something else)
  */
 export async function resolveException(
   trx: Transaction,
@@ -54,16 +58,18 @@ export async function resolveException(
 ): Promise<ResolvedException> {
   const one = await lockException(trx, by, exceptionId);
   const { state, bankId, standsForIt, writesOff } = one;
-  const { resolution, bankTransactionId } = finding;
+  const { resolution } = finding;
   const after = { exceptionId, state: 'resolved', resolution } as const;
-  if (one.resolution === resolution && one.reversalId === bankTransactionId) return after;
-  await admit(trx, one, finding);
+  if (isSame(one, finding)) return after;
   const undoes = standsForIt && (resolution === 'no_money_moved' || resolution === 'reversed');
+  const paidBy = await admit(trx, { ...one, undoes }, finding);
   const { cause, note } = by;
   const writtenOff = resolution === 'written_off' ? writesOff : 0n;
-  const [ended] = await endExceptions(trx, [exceptionId], { cause, note, ...finding, undoes, writtenOff });
+  const bankTransactionId = resolution === 'reversed' ? finding.bankTransactionId : null;
+  const end = { cause, note, resolution, bankTransactionId, undoes, writtenOff };
+  const [ended] = await endExceptions(trx, [exceptionId], end);
   if (!ended) throw new Error(`${exceptionId} was resolved while it was locked`);
-  await follow(trx, by, { ...one, ...finding, undoes, at: ended.at });
+  await follow(trx, by, { ...one, resolution, undoes, paidBy, at: ended.at });
   if (one.billingRequestId !== null) await judgeBookings(trx, [one.billingRequestId]);
   if (by.cause === 'operator' && by.actor) {
     const action = { action: 'exception.resolved', entityId: bankId } as const;
@@ -78,16 +84,21 @@ export async function resolveException(
 async function follow(
   trx: Transaction,
   { cause }: Resolver,
-  ended: ExceptionToResolve & Finding & { undoes: boolean; at: Date },
+  ended: ExceptionToResolve & { resolution: Resolution; undoes: boolean; paidBy: string | null; at: Date },
 ): Promise<void> {
   const { exceptionId, billingRequestId, refundId, kind, resolution, undoes, at } = ended;
   if (billingRequestId === null) return;
+  const isWrittenOff = resolution === 'written_off';
+  if (isWrittenOff) await endWrittenOff(trx, exceptionId, ended.standsForIt);
   if (undoes) {
     await (refundId === null
       ? reverseRest(trx, cause, { exceptionId, billingRequestId, refundId })
       : returnRefund(trx, cause, { exceptionId, refundId }));
     await endExpected(trx, exceptionId);
-  } else if (resolution === 'written_off' && refundId === null) {
+  } else if (refundId !== null) {
+    if (ended.paidBy !== null || isUnanswered(ended)) await settleRefund(trx, cause, refundId, ended.paidBy);
+    if (isWrittenOff) await countWrittenOff(trx, billingRequestId);
+  } else if (isWrittenOff) {
     await writeOffRest(trx, { resourceId: exceptionId, billingRequestId, at });
   } else if (resolution === 'no_difference' && kind === 'credit_undelivered') {
     await settleCreditByWord(trx, billingRequestId);
@@ -99,8 +110,11 @@ interface ExceptionToResolve extends ResolvedException {
   bankId: string;
   billingRequestId: string | null;
   refundId: string | null;
+  refundStatus: RefundStatus | null;
   assignee: string | null;
   reversalId: string | null;
+  /** The bank's id of the refund's transfer. */
+  transferId: string | null;
   /** There is a first answer that may stand. */
   canBeConfirmed: boolean;
   /** Its charge has succeeded, or its refund is completed, by the debit or transfer in doubt. */
@@ -109,12 +123,14 @@ interface ExceptionToResolve extends ResolvedException {
 }
 
 /**
- * SQL: whether an exception `x` is about a debit or transfer that does not count. Either its bank
- * only approved under other ids, or it booked a refund under another id. For a charge, a decline
- * beneath an earlier exception counts as well, unless the bank has withdrawn it.
+ * SQL: whether an exception `x` is about a debit or transfer that does not count. Its bank has
+ * booked it beside the one that counts, or only approved under other ids, or it booked a refund
+ * under another id. For a charge, a decline beneath an earlier exception counts as well, unless the
+ * bank has withdrawn it.
  */
 const IS_OF_ANOTHER = `(
-  (x.kind = 'amount_differs' AND x.bank_transaction_id <> r.bank_transaction_id) IS TRUE
+  x.kind = 'unknown_here' OR (x.refund_id IS NULL AND ${IS_BOOKED})
+  OR (x.kind = 'amount_differs' AND x.bank_transaction_id <> r.bank_transaction_id) IS TRUE
   OR x.kind IN ('conflicting_answer', 'refund_conflict', 'duplicate_transaction_id') AND NOT EXISTS (
     SELECT FROM reconciliation_exceptions o JOIN exception_answers a ON a.exception_id = o.id
     WHERE o.billing_request_id = x.billing_request_id AND o.refund_id IS NOT DISTINCT FROM x.refund_id
@@ -130,7 +146,7 @@ const IS_OF_ANOTHER = `(
  * payee's bank lacks lets the payer's bank off nothing, for it has its debit.
  */
 const WRITES_OFF = `(CASE
-  WHEN x.refund_id IS NOT NULL THEN 0
+  WHEN x.refund_id IS NOT NULL OR (x.kind <> 'amount_differs' AND ${DEBIT_IS_BOOKED}) THEN 0
   WHEN (x.kind = 'missing_at_bank' AND x.bank_transaction_id IS NOT NULL)
     OR EXISTS (SELECT FROM exception_answers a WHERE a.exception_id = x.id AND a.says = 'declined') THEN x.amount
   WHEN x.kind = 'amount_differs' AND x.booked_currency = x.currency AND x.direction = 'debit'
@@ -149,9 +165,9 @@ async function lockException(
   // Read once the charge is locked: until then another caller may resolve the exception.
   const found = await trx.row<ExceptionToResolve>`
     SELECT x.id AS exception_id, x.kind, x.state, x.resolution, x.bank_id, x.assignee,
-      x.billing_request_id, x.refund_id,
+      x.billing_request_id, x.refund_id, r.status AS refund_status, r.bank_transaction_id AS transfer_id,
       x.reversal_bank_transaction_id AS reversal_id, ${raw(WRITES_OFF)} AS writes_off,
-      (r.status = 'completed') IS TRUE OR EXISTS (
+      (r.status IN ('completed', 'rejected') OR (r.status = 'pending' AND x.kind = 'unanswered')) IS TRUE OR EXISTS (
         SELECT FROM exception_answers a WHERE a.exception_id = x.id
           AND a.kind = 'conflicting_answer') AS can_be_confirmed,
       (CASE WHEN x.refund_id IS NULL THEN b.status = 'successful' ELSE r.status = 'completed' END) IS TRUE
@@ -163,24 +179,74 @@ async function lockException(
   return found;
 }
 
-/** @throws Failure already_resolved; resolution_not_allowed; duplicate_transaction_id */
-async function admit(trx: Transaction, one: ExceptionToResolve, finding: Finding): Promise<void> {
-  const { exceptionId, state, bankId } = one;
+/** An answer that names no transfer repeats the end by any. */
+function isSame(one: ExceptionToResolve, { resolution, bankTransactionId }: Finding): boolean {
+  if (one.resolution !== resolution) return false;
+  if (resolution !== 'confirmed') return resolution !== 'reversed' || one.reversalId === bankTransactionId;
+  return one.refundId === null || bankTransactionId === null || one.transferId === bankTransactionId;
+}
+
+const isOfRefund = (one: ExceptionToResolve): one is ExceptionToResolve & RefundInDoubt =>
+  one.refundId !== null;
+
+const isUnanswered = ({ kind, refundStatus }: ExceptionToResolve) =>
+  kind === 'unanswered' && refundStatus === 'pending';
+
+/**
+ * Changes nothing where it refuses, but for the claim of an id.
+ *
+ * @returns the bank's id of a refund that is paid after all
+ * @throws Failure already_resolved; resolution_not_allowed; booked_at_bank; exceeds_remaining;
+ *   duplicate_transaction_id
+ */
+async function admit(
+  trx: Transaction,
+  one: ExceptionToResolve & { undoes: boolean },
+  finding: Finding,
+): Promise<string | null> {
+  const { exceptionId, state, bankId, refundStatus } = one;
   const { resolution, bankTransactionId } = finding;
   const data = { exceptionId, state, resolution: one.resolution };
   if (state === 'resolved') {
     throw new Failure('already_resolved', `The exception is resolved already: ${one.resolution}.`, { data });
   }
-  if (resolution === 'confirmed' && !one.canBeConfirmed) {
-    const message = 'Only a conflicting answer, or one to a refund that is completed, can be confirmed.';
-    throw new Failure('resolution_not_allowed', message, { data });
-  }
-  const claim = bankTransactionId !== null && { bankId, bankTransactionId, resourceId: exceptionId };
-  if (claim && !(await claimBankTransaction(trx, claim))) {
+  const refusal = refusalOf(one, finding);
+  if (refusal !== undefined) throw new Failure('resolution_not_allowed', refusal, { data });
+  const pays = resolution === 'confirmed' && refundStatus !== null && refundStatus !== 'completed';
+  await refuseBooked(trx, { ...one, resolution, pays });
+  if (pays && isOfRefund(one)) return takePayment(trx, one, bankTransactionId);
+  if (resolution !== 'reversed' || bankTransactionId === null) return null;
+  const claim = { bankId, bankTransactionId, resourceId: exceptionId };
+  if (!(await isTakenBack(trx, one, bankTransactionId)) && !(await claimBankTransaction(trx, claim))) {
     const message =
       'This bankTransactionId belongs to another transaction of yours: send that of the reversal.';
     throw new Failure('duplicate_transaction_id', message, { data });
   }
+  return null;
+}
+
+function refusalOf(one: ExceptionToResolve, { resolution, bankTransactionId }: Finding): string | undefined {
+  const { refundStatus, transferId } = one;
+  if (isUnanswered(one) && (resolution === 'reversed' || resolution === 'no_difference'))
+    return 'A refund that is not answered yet is confirmed, or no money has moved, or it is written off.';
+  if (resolution !== 'confirmed') return undefined;
+  if (!one.canBeConfirmed)
+    return 'Only a conflicting answer, or one to a refund that is completed or rejected, can be confirmed.';
+  return refundStatus === 'completed' && bankTransactionId !== null && bankTransactionId !== transferId
+    ? 'The refund is completed by another transaction.'
+    : undefined;
+}
+
+/** A bank may take a booking back under its own id, as its file shows. */
+async function isTakenBack(
+  trx: Transaction,
+  { billingRequestId, refundId }: ExceptionToResolve,
+  bankTransactionId: string,
+): Promise<boolean> {
+  const line = await trx.row`
+    SELECT true FROM extra_bookings WHERE billing_request_id = ${billingRequestId}
+      AND refund_id IS NOT DISTINCT FROM ${refundId} AND bank_transaction_id = ${bankTransactionId} LIMIT 1`;
+  return line !== undefined;
 }
 
 /**

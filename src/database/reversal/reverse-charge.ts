@@ -7,7 +7,7 @@ import { newId, newReference } from '../identifier/new-id';
 import { endExpectedCredit } from '../ledger/end-expected-booking';
 import type { TypedAnnouncement } from '../transition/transition';
 import { writeTransitions } from '../transition/write-transition';
-import { borneByNetwork, writeOffRest } from './write-off-charge';
+import { borneByNetwork, countWrittenOff, writeOffRest } from './write-off-charge';
 
 /**
  * Reversals and write-offs. A reversal takes the rest of a successful charge whose money did not
@@ -70,6 +70,7 @@ export async function reverseRest(trx: Executor, cause: Cause, of: OfCharge): Pr
       },
     },
   ]);
+  await countWrittenOff(trx, billingRequestId);
   if (merchantId === null) await endExpectedCredit(trx, billingRequestId);
 }
 

@@ -88,14 +88,20 @@ const POSTINGS = `CASE e.kind WHEN 'reversal' THEN (
 
 /**
  * No row requires a write-off. An exception that ended `written_off`, or a refund that was rejected
- * or returned, allows one. Its limit is the amount that its bank no longer owes.
+ * or returned, allows one. Its limit is the amount that its bank no longer owes. Its contra is all
+ * of it, once.
  */
 const POSTED = `
   SELECT * FROM (
     SELECT e.resource_id AS id, e.kind, concat(CASE e.kind WHEN 'credit' THEN NULL ELSE ${moment('e.settled_at')} || ': ' END,
       coalesce(${POSTINGS}, 'no postings')) AS says
     FROM ledger_entries e WHERE e.resource_id = ANY(ARRAY(SELECT id FROM ids))) AS e
-  WHERE NOT (kind = 'write_off' AND EXISTS (
+  WHERE NOT (kind = 'write_off_return' AND EXISTS (
+    SELECT FROM ledger_entries w JOIN ledger_postings p ON p.entry_id = w.id AND p.account = 'disputed'
+    WHERE w.resource_id = e.id AND w.kind = 'write_off' AND p.direction = 'debit'
+      AND e.says LIKE format('%%: debit %1$s %2$s customer_bank %3$s, credit %1$s %2$s disputed %3$s',
+        p.amount, p.currency, p.party_id)))
+  AND NOT (kind = 'write_off' AND EXISTS (
     SELECT FROM r LEFT JOIN reconciliation_exceptions x ON x.id = r.id, substring(e.says FROM 'debit (\\d+) ') AS debited
     WHERE r.id = e.id AND (r.resolution = 'written_off' OR r.status IN ('rejected', 'returned'))
       AND debited::numeric <= coalesce(r.amount, x.written_off)

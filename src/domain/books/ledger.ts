@@ -23,7 +23,8 @@ export type EntryKind =
   | 'refund' // the bank has completed a refund
   | 'refund_return' // the money of a completed refund came back to the bank
   | 'reversal' // a successful charge whose money did not stay
-  | 'write_off'; // a difference that the network bears
+  | 'write_off' // a difference that the network bears
+  | 'write_off_return'; // the bank has booked after all what was written off
 
 export interface Posting {
   /** The id of a merchant or a bank. */
@@ -95,6 +96,7 @@ const MOVES: Record<EntryKind, (paid: Payment) => [from: Holder, to: Holder]> = 
   // The payee keeps the money, which the bank no longer owes. The `disputed` account is negative by
   // the amount that the network has borne.
   write_off: (paid) => [disputed(paid), customerBank(paid)],
+  write_off_return: (paid) => [customerBank(paid), disputed(paid)],
 };
 
 interface BookedBy {

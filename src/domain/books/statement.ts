@@ -38,6 +38,7 @@ export const MOVEMENTS = [
   'credits', // of a bank: payments to its customers
   'creditsReversed', // of a bank: credits that did not stay
   'writeOffs', // of a bank: its debts that were written off
+  'writeOffReturns', // of a bank: such debts that it has booked after all
 ] as const;
 
 export type Movements = Record<(typeof MOVEMENTS)[number], Movement>;

@@ -45,10 +45,12 @@ type OpenBilling = {
   /** The next regular due date, charged or not. From this moment on no retry is made. */
   overAt: number;
   /**
-   * The bank has also called an attempt approved, and was refused, or has booked it with another
-   * amount. The bank may have debited, which is still unresolved.
+   * The bank has also called an attempt approved, and was refused, or has booked it. The bank may
+   * have debited: that is unresolved, or nothing says that the money came back.
    */
   maybeDebited: boolean;
+  /** A file of the bank has booked an attempt that it declined, which is unresolved. */
+  isBooked: boolean;
 } & ({ status: 'pending'; charge: ChargeOutcome } | { status: 'retrying'; retryAt: number });
 
 export type ChargeOutcome =
@@ -94,7 +96,8 @@ export function nextStep(facts: Facts): Step {
     // Another attempt could take the money twice, as it could after silence.
     if (open.maybeDebited || now >= open.overAt) return { do: 'fail', n: open.n };
     const attempt = attemptNow(open.attempts, open.retryAt, now);
-    if (!isHeld(status) && attempt !== undefined) return { do: 'charge', n: open.n, attempt };
+    if (!isHeld(status) && !open.isBooked && attempt !== undefined)
+      return { do: 'charge', n: open.n, attempt };
   }
   if (!next) return open ? waitFor(open, status) : { do: 'end', as: 'completed' };
   const step = now < next.dueAt ? beforeDue(next, now) : whenDue(next, facts);
@@ -150,7 +153,7 @@ function whenDue(next: NextBilling, { now, status, open }: Facts): Step {
 /** The moment at which the billing in hand changes by itself. */
 function waitFor(open: OpenBilling, status: ScheduleStatus): Wait {
   if (open.status === 'retrying') {
-    return { do: 'wait', until: isHeld(status) ? open.overAt : open.retryAt };
+    return { do: 'wait', until: isHeld(status) || open.isBooked ? open.overAt : open.retryAt };
   }
   if (open.charge.status !== 'pending') throw new Error('an attempt with an outcome is settled first');
   return { do: 'wait', until: open.charge.expiresAt };

@@ -45,6 +45,7 @@ export interface InHand {
   firstAttemptAt: Date;
   lastAttemptAt: Date;
   maybeDebited: boolean;
+  isBooked: boolean;
   status: 'pending' | 'retrying';
   /** Set only while the billing is retrying. */
   retryAt: Date | null;
@@ -124,9 +125,9 @@ function isNoticed({ frequency, noticedN, createdAt, status }: Schedule, n: numb
 }
 
 function openOf(schedule: Schedule, open: InHand, rules: RecurringRules): Facts['open'] {
-  const { n, attempts, maybeDebited, retryAt } = open;
+  const { n, attempts, maybeDebited, isBooked, retryAt } = open;
   const nextDueDate = due(schedule, n + 1, rules);
-  const billing = { n, attempts, overAt: nextDueDate.getTime(), maybeDebited };
+  const billing = { n, attempts, overAt: nextDueDate.getTime(), maybeDebited, isBooked };
   return open.status === 'retrying' && retryAt
     ? { ...billing, status: 'retrying', retryAt: retryAt.getTime() }
     : { ...billing, status: 'pending', charge: outcomeOf({ ...open, nextDueDate }, rules) };

@@ -49,13 +49,22 @@ export function refundRequestSequence({ reminders }: { reminders: number }): num
   return reminders + 1;
 }
 
-/** `refund.response` to the merchant: the end comes after the word of a delay, if there was one. */
-export function refundResponseSequence({ overdue, status }: { overdue: boolean; status: string }): number {
-  return (overdue && status !== 'pending' ? 1 : 0) + 1;
+interface Refund {
+  overdue: boolean;
+  wasRejected: boolean;
+  status: string;
+}
+
+/**
+ * `refund.response` to the merchant: the end comes after the word of a delay, and after a rejection
+ * that was none, if there was one.
+ */
+export function refundResponseSequence({ overdue, wasRejected, status }: Refund): number {
+  return (overdue && status !== 'pending' ? 1 : 0) + (wasRejected ? 1 : 0) + 1;
 }
 
 /** `refund.returned` to the merchant: after the refund's end. */
-export function refundReturnedToMerchantSequence(refund: { overdue: boolean; status: string }): number {
+export function refundReturnedToMerchantSequence(refund: Refund): number {
   return refundResponseSequence(refund) + 1;
 }
 

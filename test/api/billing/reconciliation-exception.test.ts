@@ -655,22 +655,38 @@ describe('no money in doubt', () => {
 
 describe('what an exception holds of a charge', () => {
   test.each([
-    ['a refund that was rejected, and then completed', 'reversed'],
-    ['a refund that was rejected, and then completed', 'written_off'],
-    ['a refund that was rejected, and then completed', 'no_difference'],
-    ['a contradicted charge', 'confirmed'],
-    ['a contradicted charge', 'written_off'],
-    ['a contradicted charge', 'no_difference'],
-  ] as const)('for %s can be refunded once it is resolved %s', async (what, resolution) => {
-    const { reference, id } = await charge(parties);
-    if (what === 'a contradicted charge') await decline(parties, id);
-    else await refund(parties, reference, 40, 'rejected', 'completed');
-    expect((await initiateRefund(parties, reference, 100)).status).toBe(409);
+    ['a refund that was rejected, and then completed', 'reversed', { amount: 100 }],
+    ['a refund that was rejected, and then completed', 'written_off', { amount: 60 }],
+    ['a refund that was rejected, and then completed', 'no_difference', { amount: 100 }],
+    ['a contradicted charge', 'confirmed', { amount: 100 }],
+    ['a contradicted charge', 'written_off', { status: 'successful' }],
+    ['a contradicted charge', 'no_difference', { amount: 100 }],
+  ] as const)(
+    'for %s can be refunded once it is resolved, unless it is written off: %s, %j',
+    async (what, resolution, left) => {
+      const { reference, id } = await charge(parties);
+      if (what === 'a contradicted charge') await decline(parties, id);
+      else await refund(parties, reference, 40, 'rejected', 'completed');
+      expect((await initiateRefund(parties, reference, 100)).status).toBe(409);
 
-    await resolve(resolution);
+      await resolve(resolution);
 
-    expect((await initiateRefund(parties, reference)).body.data).toMatchObject({ amount: 100 });
-    expect(await reversals()).toEqual([]);
+      expect((await initiateRefund(parties, reference)).body.data).toMatchObject(left);
+      expect(await reversals()).toEqual([]);
+    },
+  );
+
+  test('for a refund of which less is left is not confirmed, and the bank is told how much is', async () => {
+    const { reference } = await charge(parties);
+    const refundId = await refund(parties, reference, 40, 'rejected');
+    expect((await initiateRefund(parties, reference, 70)).status).toBe(201);
+    await answerRefund(parties, refundId, 'completed', `late-${refundId}`);
+
+    const { exceptionId } = await theOne();
+    expect(await respond(parties, exceptionId, CONFIRMED)).toMatchObject({
+      status: 409,
+      body: { code: 'exceeds_remaining', data: { left: 30 } },
+    });
   });
 
   test.each([

@@ -83,6 +83,7 @@ it('an attempt at a billing begins where the rule makes just this one at this mo
         firstAttemptAt: first,
         lastAttemptAt: first,
         maybeDebited: false,
+        isBooked: false,
         status: row.status === 'retrying' ? 'retrying' : 'pending',
         retryAt: row.status === 'retrying' ? retryAt : null,
         chargeStatus: row.status === 'retrying' ? 'declined' : 'pending',

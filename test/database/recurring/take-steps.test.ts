@@ -20,6 +20,8 @@ import {
   type PlayedSchedule,
 } from '../../support/schedule';
 import { resolveAsOperator } from '../../support/settled';
+import { sendFile } from '../../support/bank-file';
+import { calendarDay } from '../../../src/domain/calendar';
 
 const rules = recurringRules(readConfig({}));
 const HOUR_MS = DAY_MS / 24;
@@ -41,6 +43,9 @@ const cancel = (played: PlayedSchedule) =>
 const suspend = (played: PlayedSchedule) => played.decide('suspended');
 const deny = (played: PlayedSchedule) => played.decide('deny');
 const approve = (played: PlayedSchedule) => played.decide('approve_recurring');
+
+const signals = (played: PlayedSchedule) => db.rows`
+  SELECT signal FROM outbox WHERE workflow_id = ${workflowIds.recurring(played.id)} AND signal IS NOT NULL`;
 
 it('a schedule is charged once, however many look at it at the same time, and names its workflow', async () => {
   const played = await play();
@@ -130,6 +135,51 @@ describe('a declined charge', () => {
     await played.later(sleepMs ?? 0);
     expect(await played.advance()).toMatchObject({ status: 'active' });
     expect(await played.billings()).toEqual(['0 failed insufficient_funds 1x']);
+  });
+
+  describe('that a file of the bank has all the same', () => {
+    const today = calendarDay(new Date(), 'Africa/Lagos');
+    async function bookedAfterDecline() {
+      const played = await play();
+      await played.advance();
+      await played.answer('insufficient_funds');
+      const { sleepMs } = await played.advance();
+      const [asked] = await db.rows<{ id: string; reference: string; amount: bigint }>`
+        SELECT id, reference, amount::bigint FROM billing_requests WHERE schedule_id = ${played.id}`;
+      if (!asked) throw new Error('nothing was charged');
+      const { reference } = asked;
+      const send = (id: string, direction: 'debit' | 'credit') =>
+        sendFile(db, played.standing.bankId, [
+          { id, direction, amount: Number(asked.amount), day: today, reference },
+        ]);
+      await send('X', 'debit');
+      await played.later(sleepMs ?? 0);
+      await played.advance();
+      expect(await played.billings()).toEqual(['0 retrying insufficient_funds 1x']);
+      return { played, asked, send };
+    }
+    it('is tried again once its counterpart is in a file', async () => {
+      const { played, send } = await bookedAfterDecline();
+      await db.rows`DELETE FROM outbox`;
+      await send('Y', 'credit');
+      expect(await signals(played)).toEqual([{ signal: 'bankAnswered' }]);
+      await played.advance();
+      expect(await played.billings()).toEqual(['0 pending 2x']);
+    });
+
+    it('is tried again once the bank says that it is reversed', async () => {
+      const { played, asked } = await bookedAfterDecline();
+      await resolveAsOperator(db, asked.id, 'reversed', 'Y');
+      await played.advance();
+      expect(await played.billings()).toEqual(['0 pending 2x']);
+    });
+
+    it('is not tried again once it is written off', async () => {
+      const { played, asked } = await bookedAfterDecline();
+      await resolveAsOperator(db, asked.id, 'written_off');
+      await played.advance();
+      expect(await played.billings()).toEqual(['0 failed insufficient_funds 1x']);
+    });
   });
 
   it('three billings in a row long ends the schedule as failed', async () => {

@@ -31,7 +31,14 @@ const contradictions = fc.record({
   amount: fc.bigInt({ min: 1n, max: AMOUNT }),
   status: fc.constantFrom(...REFUND_STATUSES),
   state: states,
-  kind: fc.constantFrom('refund_conflict', 'duplicate_transaction_id', 'missing_at_bank', 'amount_differs'),
+  kind: fc.constantFrom(
+    'refund_conflict',
+    'duplicate_transaction_id',
+    'unanswered',
+    'missing_at_bank',
+    'amount_differs',
+    'unknown_here',
+  ),
   answer: fc.constantFrom(
     undefined,
     { says: 'completed', kind: 'refund_conflict' },
@@ -50,6 +57,7 @@ const heldFor = ({ amount, status, state, kind, answer }: Contradiction) =>
   (status === 'rejected' ||
     status === 'returned' ||
     kind === 'amount_differs' ||
+    kind === 'unknown_here' ||
     (answer?.says === 'completed' && answer.kind === 'refund_conflict'))
     ? amount
     : 0n;
@@ -62,7 +70,7 @@ async function insertException(
 ) {
   const id = newId('exception');
   const isResolved = state === 'resolved';
-  const isBooked = kind === 'amount_differs';
+  const isBooked = kind === 'amount_differs' || kind === 'unknown_here';
   await trx.rows`
     INSERT INTO reconciliation_exceptions (id, kind, state, billing_request_id, refund_id, amount, currency,
       direction, booked_amount, booked_currency, assignee, resolution, resolved_at, opened_at)
@@ -104,6 +112,7 @@ const cases = fc.record({
   ),
   refunded: fc.bigInt({ min: 0n, max: AMOUNT }),
   reversed: fc.oneof(fc.constant(0n), fc.bigInt({ min: 0n, max: AMOUNT })),
+  writtenOff: fc.oneof(fc.constant(0n), fc.bigInt({ min: 0n, max: AMOUNT })),
   inDoubt: fc.option(states, { freq: 3 }),
   contradictions: fc.array(contradictions, { maxLength: 3 }),
   /** Beside the amount that is left, or any amount. */
@@ -120,7 +129,8 @@ it('a refund is taken exactly where it fits what is left, to the minor unit, wha
     const isCharged = status === 'successful';
     const refunded = isCharged ? one.refunded : 0n;
     const reversed = isCharged && refunded + one.reversed <= AMOUNT ? one.reversed : 0n;
-    const untaken = AMOUNT - refunded - reversed;
+    const writtenOff = isCharged && refunded + reversed + one.writtenOff <= AMOUNT ? one.writtenOff : 0n;
+    const untaken = AMOUNT - refunded - reversed - writtenOff;
     const held = one.contradictions.reduce(
       (sum, about) => sum + heldFor(about),
       inDoubt === null || inDoubt === 'resolved' ? 0n : AMOUNT,
@@ -131,7 +141,7 @@ it('a refund is taken exactly where it fits what is left, to the minor unit, wha
     const id = ids[status] ?? '';
     const [taken, after] = await undone(db, async (trx) => {
       await trx.rows`
-        UPDATE billing_requests SET refunded_amount = ${refunded}, reversed_amount = ${reversed}
+        UPDATE billing_requests SET refunded_amount = ${refunded}, reversed_amount = ${reversed}, written_off_amount = ${writtenOff}
         WHERE id = ${id}`;
       if (inDoubt) await insertException(trx, id, null, { state: inDoubt, kind: 'conflicting_answer' });
       for (const about of one.contradictions) await insertContradiction(trx, id, about);

@@ -75,10 +75,11 @@ const balances = async () => {
 
 it('a refund since the first write-off that takes all that is left leaves nothing more to let off', async () => {
   await writeOffBooked(90);
-  await end(await begin(100), 'completed');
+  await expect(begin(91)).rejects.toMatchObject({ code: 'exceeds_remaining' });
+  await end(await begin(90), 'completed');
   await writeOffDenied();
-  // The bank paid out 100, of which it had booked 90.
-  expect(await balances()).toEqual({ customer_bank: 10n, disputed: -10n });
+  // The bank paid out what it had booked.
+  expect(await balances()).toEqual({ customer_bank: 0n, disputed: -10n });
   expect(await bookDifferences(db)).toEqual([]);
 });
 

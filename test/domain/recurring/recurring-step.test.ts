@@ -172,6 +172,7 @@ describe('an attempt', () => {
 describe('a billing that waits for a retry', () => {
   const later = after(2 * DAY);
   const doubtful = { open: { ...retrying(after(DAY)), maybeDebited: true } };
+  const booked = { open: { ...retrying(after(DAY)), isBooked: true } };
 
   it.each<Row>([
     ['waits to its moment', after(DAY - 1), wait(after(DAY)), {}],
@@ -185,6 +186,9 @@ describe('a billing that waits for a retry', () => {
     ['fails with its schedule', after(1), fail, { status: 'cancelled' }],
     ['fails at once where the bank has also called it approved', after(1), fail, {}, doubtful],
     ['fails at its moment then, too', after(DAY), fail, {}, doubtful],
+    ['waits where a file of the bank has booked it', after(DAY - 1), wait(FEBRUARY), { noticedN: 1 }, booked],
+    ['is not tried again while that is unresolved', later, wait(FEBRUARY), { noticedN: 1 }, booked],
+    ['fails when the next due date comes first, too', FEBRUARY, fail, {}, booked],
   ])('%s', (_, now, expected, given, billings = { open: retrying(after(DAY)) }) => {
     expect(step({ ...given, nextN: 1 }, billings, now)).toEqual(expected);
   });
@@ -300,6 +304,7 @@ function play(
             firstAttemptAt: next.attempt === 1 ? now : (open?.firstAttemptAt ?? now),
             lastAttemptAt: now,
             maybeDebited: false,
+            isBooked: false,
             status: 'pending',
             retryAt: null,
             expiresAt: after(DAY, now),

@@ -185,6 +185,7 @@ const MOVED = [
   ['Payments to customers', 'credits', 'credited'],
   ['Payments to customers reversed', 'creditsReversed', 'uncredited'],
   ['Written off', 'writeOffs', undefined],
+  ['Written off, and booked after all', 'writeOffReturns', undefined],
 ] as const;
 
 /** By the sign of a balance: 0, 1 and, from the end, -1. */
