@@ -1,5 +1,5 @@
 import { drawMonth, MONTH_BANKS, ROUND_DAYS, type Happening, type Word } from './month';
-import { compareMonth, predictMonth, type SeenMonth } from './oracle/month';
+import { compareMonth, predictMonth, refusalsOf, type SeenMonth } from './oracle/month';
 import { Subject, type BookedLine } from './oracle/subject';
 
 const [DAY, LATE] = ['2028-02-14', '2028-04-09'];
@@ -188,6 +188,7 @@ describe('a month of three banks', () => {
         ...[...subject.orphans].map(([id, state]) => alone(id, state)),
       ])
       .concat([...predicted.strays].map(([id, state]) => alone(id, state))),
+    refusals: refusalsOf(predicted),
     closing: predicted.owed.map((kobo) => (Number(kobo) / 100).toFixed(2)),
   });
   const alone = (bankTransactionId: string, state: string) => ({

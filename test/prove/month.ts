@@ -51,6 +51,8 @@ export type Happening = { m: number } & (
       /** The side of the charge or refund itself, or the other. */
       side: 'own' | 'back';
       byReference: boolean;
+      /** Of another amount than the charge. */
+      isShort: boolean;
     }
   | { what: 'word'; by: 'bank' | 'operator'; resolution: Word; id: string | undefined }
 );
@@ -146,8 +148,17 @@ const line = (
   m: number,
   id: string,
   round: number,
-  more: { side?: 'own' | 'back'; byReference?: boolean } = {},
-): Happening => ({ m, what: 'line', id, round, side: 'own', byReference: false, ...more });
+  more: { side?: 'own' | 'back'; byReference?: boolean; isShort?: boolean } = {},
+): Happening => ({
+  m,
+  what: 'line',
+  id,
+  round,
+  side: 'own',
+  byReference: false,
+  isShort: false,
+  ...more,
+});
 const answer = (m: number, says: 'approved' | 'declined', id: string): Happening => ({
   m,
   what: 'answer',
@@ -361,6 +372,26 @@ const TEMPLATES: Readonly<Record<string, (random: Random, ids: Ids) => Happening
       ...(isApproved ? [] : [...counterpart(random, ids, { id, byReference: true }), ...words(random, ids)]),
     ];
   },
+  'a line of another amount by its reference': (random, ids) => {
+    const other = random.one(ANSWERED_FILES);
+    const isApproved = random.next() < 0.7;
+    return [
+      ask(),
+      answer(momentOf(DOUBT, ANSWER), isApproved ? 'approved' : 'declined', isApproved ? ids.own : ''),
+      ...(isApproved ? [line(random.one(ANSWERED_FILES), ids.own, DOUBT)] : []),
+      line(other, ids.other, dayOf(other), { byReference: true, isShort: true }),
+      ...counterpart(random, ids, { id: ids.other, byReference: true }).map((one) => ({
+        ...one,
+        isShort: true,
+      })),
+      ...words(random, ids),
+    ];
+  },
+  'a debit of the first day that no file has': (random, ids) => [
+    { m: momentOf(0, ASK), what: 'ask' },
+    answer(momentOf(0, ANSWER), 'approved', ids.own),
+    ...(random.next() < 0.5 ? [line(random.one(LATE_FILES), ids.own, 0)] : []),
+  ],
   'a debit that its bank denies': (random, ids) => {
     const isBooked = random.next() < 0.6;
     return [

@@ -13,7 +13,15 @@ import { sendFile } from './bank-file';
 import { naira, type Stage } from './cast';
 import { drawMonth, MONTH_BANKS, ROUND_DAYS, roundOf, type Case, type Happening, type Month } from './month';
 import { inNaira, type Difference } from './oracle/both';
-import { compareMonth, linesOf, momentsOf, predictMonth, throughOf, type SeenMonth } from './oracle/month';
+import {
+  compareMonth,
+  linesOf,
+  momentsOf,
+  predictMonth,
+  refusalsOf,
+  throughOf,
+  type SeenMonth,
+} from './oracle/month';
 import { dayAt, type Plan } from './plan';
 
 /**
@@ -81,11 +89,19 @@ export async function proveMonth(stage: Stage, billings: number): Promise<Differ
       }
     }
     await observe(played, dayOf(ROUND_DAYS.length - 1));
+    await inLanes(refusalsOf(predicted), async ([n]) => {
+      const reference = played.asked.get(n)?.reference;
+      const body = { reference, reason: 'all that was charged', amount: naira(koboOf(month, n)) };
+      const said = await merchant.network.post('/v1/refunds/initiate', body, `all-of-${n}`);
+      played.seen.refusals.set(n, inShort(said));
+    });
     return compareMonth(predicted, played.seen, plan.endAt);
   } finally {
     for (const { receiver } of [merchant, ...banks]) await receiver.close();
   }
 }
+
+const koboOf = ({ cases }: Month, n: number) => cases.find((one) => one.n === n)?.kobo;
 
 function happeningsAt(
   { cases }: Month,
@@ -149,7 +165,14 @@ async function open({ engine, watch, cast, plan, signal }: Stage, month: Month):
   }
   const agreed = await agree(merchant, [...lookupIDs.values()], 'month', signal);
   const paymentIDs = new Map([...lookupIDs].map(([n, lookupID]) => [n, agreed.get(lookupID) ?? '']));
-  const seen: SeenMonth = { files: [], statuses: new Map(), ids: new Map(), exceptions: [], closing: [] };
+  const seen: SeenMonth = {
+    files: [],
+    statuses: new Map(),
+    ids: new Map(),
+    exceptions: [],
+    refusals: new Map(),
+    closing: [],
+  };
   const stage = { engine, watch, cast, plan, signal } as Stage;
   return { stage, month, merchant, banks, paymentIDs, asked: new Map(), sent: new Map(), seen };
 }
@@ -264,7 +287,8 @@ async function playFiles(
     const isDebit = (one.refundOf === undefined) === (line.side === 'own');
     const reference = line.byReference ? (asked.get(one.n)?.reference ?? '') : '';
     const day = dayOf(line.round);
-    return [line.id, day, inNaira(one.kobo), 'NGN', isDebit ? 'debit' : 'credit', reference].join();
+    const kobo = line.isShort ? one.kobo - 100n : one.kobo;
+    return [line.id, day, inNaira(kobo), 'NGN', isDebit ? 'debit' : 'credit', reference].join();
   });
   for (const { id, kobo } of month.strays.filter((one) => one.bank === bank && one.m === m))
     lines.push([id, dayOf(roundOf(m)), inNaira(kobo), 'NGN', 'debit', ''].join());

@@ -109,11 +109,12 @@ export function predictMonth(month: Month, dayOf: (round: number) => string): Pr
     for (const { id } of strays) predicted.strays.set(id, 'open');
     for (const [n, own] of byCase(lines)) {
       const subject = cases.get(n)?.subject;
-      const booked = own.map(({ id, round, side, byReference }): BookedLine => ({
+      const booked = own.map(({ id, round, side, byReference, isShort }): BookedLine => ({
         id,
         day: dayOf(round),
         side,
         byReference,
+        isShort,
       }));
       const isGone = (former: string) =>
         former >= (days[0] as string) && former <= reach && !booked.some((one) => one.day === former);
@@ -203,6 +204,24 @@ function isLate(booked: string, reach: string): boolean {
   return Date.parse(reach) - Date.parse(booked) >= 6 * 86_400_000;
 }
 
+/** By case of a charge: why nobody can have all of it refunded, where that is the month's doing. */
+export function refusalsOf({ cases }: Pick<PredictedMonth, 'cases'>): Map<number, string> {
+  const refusals = new Map<number, string>();
+  for (const { one, subject } of cases.values()) {
+    const of = one.refundOf ?? one.n;
+    const isTaken = subject.writtenOff || subject.isNotAgain;
+    if (isTaken) refusals.set(of, '409 exceeds_remaining');
+    else if (
+      subject.open &&
+      (one.refundOf === undefined
+        ? subject.status === 'settled' && !subject.reversed
+        : subject.status === 'ended')
+    )
+      refusals.set(of, '409 held_by_exception');
+  }
+  return refusals;
+}
+
 export interface SeenMonth {
   files: {
     bank: number;
@@ -215,6 +234,8 @@ export interface SeenMonth {
   statuses: Map<number, (string | undefined)[]>;
   ids: Map<number, string>;
   exceptions: Record<string, unknown>[];
+  /** How a refund of all of a charge was answered, by case. */
+  refusals: Map<number, string>;
   closing: string[];
 }
 
@@ -237,6 +258,11 @@ export function compareMonth(predicted: PredictedMonth, seen: SeenMonth, endAt: 
       differ(who, `its file of ${m} is told ${text}, and is not to be`);
   }
   compareCases(predicted, seen, differ);
+  for (const [n, should] of refusalsOf(predicted)) {
+    const is = seen.refusals.get(n);
+    if (is !== should)
+      differ(`case ${n}`, `is refunded in whole with ${should} by the contract, and with ${is}`);
+  }
   for (const [bank, owed] of predicted.owed.entries())
     if (seen.closing[bank] !== inNaira(owed))
       differ(

@@ -11,6 +11,8 @@ export interface BookedLine {
   day: string;
   side: 'own' | 'back';
   byReference: boolean;
+  /** Of another amount than the charge. */
+  isShort?: boolean;
 }
 
 export type Verdict = 'matched' | 'unknown_here' | 'amount_differs' | 'pending';
@@ -153,7 +155,7 @@ export class Subject {
     const own = this.lines.filter(({ side }) => side === 'own');
     return (
       own.find(({ id }) => id === this.own) ??
-      own.find(({ id, byReference }) => byReference && !this.doubted.has(id))
+      own.find(({ id, byReference, isShort }) => byReference && !isShort && !this.doubted.has(id))
     );
   }
 
@@ -164,10 +166,11 @@ export class Subject {
     const extras = this.lines.filter((one) => one.side === 'own' && one !== booking && this.isKnown(one));
     return new Map(
       extras.map((extra) => {
+        const whole = left.filter((one) => Boolean(one.isShort) === Boolean(extra.isShort));
         const found =
-          left.find(({ id }) => id === extra.id) ??
-          left.find(({ id }) => this.named.has(id)) ??
-          left.find((one) => one.byReference && extra.byReference);
+          whole.find(({ id }) => id === extra.id) ??
+          whole.find(({ id }) => this.named.has(id)) ??
+          whole.find((one) => one.byReference && extra.byReference);
         if (found) left.splice(left.indexOf(found), 1);
         return [extra, found];
       }),
@@ -253,6 +256,12 @@ export class Subject {
     }
     const isDue = this.standing.some(({ day }) => isLate(last && last.day > day ? last.day : day));
     if (resolution === 'no_money_moved' || isDue) this.except('unknown_here');
+  }
+
+  /** A refund that was written off is not made again. */
+  get isNotAgain(): boolean {
+    const isBorne = this.exceptions.some(({ ended }) => ended?.resolution === 'written_off');
+    return this.isRefund && this.status === 'ended' && isBorne;
   }
 
   /** @returns how it is answered; undefined where nobody asks */
