@@ -314,6 +314,8 @@ async function endTakenBack(trx: Executor, billingRequestIds: string[]): Promise
       ORDER BY (x.kind = 'amount_differs' AND t.bank_transaction_id = x.bank_transaction_id) DESC, t.recorded_at DESC, 1 LIMIT 1
     ) AS t ON true
     WHERE x.billing_request_id = ANY(${billingRequestIds}) AND x.state <> 'resolved'
+      -- Only its end answers an open refund.
+      AND NOT EXISTS (SELECT FROM refunds r WHERE r.id = x.refund_id AND r.status = 'pending' AND x.kind = 'unanswered')
       AND CASE x.kind WHEN 'unknown_here' THEN true WHEN 'amount_differs' THEN t.id = x.bank_transaction_id
         WHEN 'missing_at_bank' THEN false WHEN 'credit_undelivered' THEN false ELSE t.id IS NOT NULL END
       AND NOT EXISTS (SELECT FROM extra_bookings e WHERE ${raw(ofSame('e', 'x'))} AND e.stands)

@@ -536,7 +536,9 @@ test('a second debit that is booked with another amount is unknown here, and its
   const summary = await summaryOf(csv(debit('SD6'), debit('SD7', 7)));
   expect(summary).toEqual({ ...NOTHING, lines: 2, matched: 1, unknownHere: 1 });
   for (const { exceptionId } of await openOnes()) {
-    expect((await respond(parties, exceptionId, NO_MONEY)).status).toBe(200);
+    const refused = await respond(parties, exceptionId, NO_MONEY);
+    expect(refused).toMatchObject({ status: 409, body: { data: { bankTransactionId: 'SD7' } } });
+    expect((await respond(parties, exceptionId, reversedBy('SD8'))).status).toBe(200);
   }
   expect(await details(reference)).toMatchObject({ status: 'successful', reversedAmount: 0 });
   await theBooksAreRight();
@@ -551,7 +553,8 @@ test('of an amount that differs only what was not booked is written off', async 
     customer_bank: -6050n,
     disputed: -3950n,
   });
-  expect((await initiateRefund(parties, reference, 100)).status).toBe(201);
+  expect((await initiateRefund(parties, reference, 60.51)).status).toBe(409);
+  expect((await initiateRefund(parties, reference, 60.5)).status).toBe(201);
   await theBooksAreRight();
 });
 
@@ -589,18 +592,17 @@ test('a charge that was missing while its exception was about another thing is t
   await theBooksAreRight();
 });
 
-test('a debit that a file has is unknown here once its bank says that no money moved', async () => {
+test('a debit that a file has moved, whatever its bank says then', async () => {
   const { id } = await paid('L1');
   expect(await summaryOf(csv(debit('L1')))).toMatchObject({ matched: 1 });
   await contradict(id);
-  await end(NO_MONEY);
-  const unknown = await openOnes();
-  expect(unknown).toHaveLength(1);
-  expect(unknown).toMatchObject([
-    { kind: 'unknown_here', bankTransactionId: 'L1', amount: 100, billingRequestId: id },
-  ]);
-  expect(await summaryOf(csv(debit('L1')), reaching())).toMatchObject({ unknownHere: 1 });
-  expect(await openOnes()).toEqual(unknown);
+  const [open] = await openOnes();
+  expect(await respond(parties, open?.['exceptionId'], NO_MONEY)).toMatchObject({
+    status: 409,
+    body: { code: 'booked_at_bank', data: { bankTransactionId: 'L1' } },
+  });
+  expect(await summaryOf(csv(debit('L1')), reaching())).toMatchObject({ matched: 1 });
+  expect(await openOnes()).toMatchObject([{ kind: 'conflicting_answer', state: 'open' }]);
   await theBooksAreRight();
 });
 
@@ -649,13 +651,14 @@ describe('a line that came before its bank’s answer', () => {
     expect(await openOnes()).toMatchObject([{ kind: 'unknown_here', amount: 10.75 }]);
   });
 
-  test('stays unknown where the bank has said meanwhile that no money moved', async () => {
+  test('moved its money, whatever the bank says after its answer', async () => {
     await match(csv(debit('J6')));
     const { id } = await paid('J6');
     await contradict(id);
-    await end(NO_MONEY, '&kind=conflicting_answer');
+    const [open] = await exceptions(parties.bank, '&state=open&kind=conflicting_answer');
+    expect((await respond(parties, open?.['exceptionId'], NO_MONEY)).status).toBe(409);
     await match(csv(), reaching());
-    expect(await openOnes()).toMatchObject([{ kind: 'unknown_here', bankTransactionId: 'J6' }]);
+    expect(await openOnes()).toMatchObject([{ kind: 'conflicting_answer' }]);
     await theBooksAreRight();
   });
 

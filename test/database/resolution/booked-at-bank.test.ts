@@ -322,6 +322,17 @@ describe('a refund that its bank does not answer', () => {
     expect(await exceptions()).toEqual([`unanswered resolved ${resolution}`]);
   });
 
+  test('is not ended by a transfer that is taken back, for it is still to be answered', async () => {
+    const { reference } = await db.oneRow<{ reference: string }>`
+      SELECT reference FROM refunds WHERE id = ${refundId}`;
+    const of = { amount: 40, reference };
+    await send(line('R', 'credit', of));
+    expect(await says('no_money_moved', null, refundId)).toMatchObject({ code: 'booked_at_bank' });
+    await send(line('S', 'debit', of));
+    expect(await exceptions()).toEqual(['unanswered open']);
+    expect(await says('no_money_moved', null, refundId)).toBe('no_money_moved');
+  });
+
   test('is not ended by a word that leaves it open', async () => {
     for (const resolution of ['reversed', 'no_difference'] as const)
       expect(
