@@ -28,12 +28,12 @@ export const roundOf = (moment: number): number => Math.floor(moment / 10);
  * Days of the plan's first year. Two that follow each other are apart by one business day at most;
  * then comes more than `BOOKING_DAYS` of them, whatever the holidays.
  */
-export const ROUND_DAYS = [10, 11, 17, 18, 24, 25, 31, 32, 100, 101] as const;
-const CLEAN_ROUNDS = 6;
+export const ROUND_DAYS = [4, 5, 15, 16, 28, 29, 100, 101] as const;
+const CLEAN_ROUNDS = 4;
 /** What is in doubt is asked for in this round. */
-const DOUBT = 6;
+const DOUBT = 4;
 /** Files reach beyond everything, and nobody is waited for any more. */
-export const LAST = 8;
+export const LAST = 6;
 
 export type Word = Resolution | 'written_off';
 
