@@ -11,7 +11,8 @@ import { agree, createMerchant, onboard, openParty, type Party } from '../partie
 import { scriptOf } from '../storm/answers';
 import { sendFile } from './bank-file';
 import { naira, type Stage } from './cast';
-import { drawMonth, MONTH_BANKS, ROUND_DAYS, roundOf, type Case, type Happening, type Month } from './month';
+import { drawMonth } from './draw-month';
+import { MONTH_BANKS, ROUND_DAYS, roundOf, type Case, type Happening, type Month } from './month';
 import { inNaira, type Difference } from './oracle/both';
 import {
   compareMonth,

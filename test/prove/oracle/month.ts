@@ -1,7 +1,7 @@
 import { without } from '../../storm/items';
 import { LAST, MONTH_BANKS, roundOf, type Case, type Happening, type Month } from '../month';
 import { inNaira, type Difference } from './both';
-import { Subject, type BookedLine, type Move, type Verdict } from './subject';
+import { Subject, type BookedLine, type Move, type Today, type Verdict } from './subject';
 
 /**
  * Fates of a month by the contract: what each file comes to, how each word is answered, which
@@ -38,96 +38,100 @@ type Line = Extract<Happening, { what: 'line' }>;
 
 /** @param dayOf a round, as `2028-01-10` */
 export function predictMonth(month: Month, dayOf: (round: number) => string): PredictedMonth {
-  const owed = Array.from({ length: MONTH_BANKS }, () => 0n);
-  const cases = new Map(
-    month.cases.map((one) => {
-      const move = (kind: Move, sign: bigint) => {
-        owed[one.bank] = (owed[one.bank] ?? 0n) + SIGN_AT_BANK[kind] * sign * one.kobo;
-      };
-      return [
-        one.n,
-        { one, subject: new Subject(one.refundOf !== undefined, move), statuses: [] } as PredictedCase,
-      ];
-    }),
-  );
-  const predicted: PredictedMonth = { files: [], cases, strays: new Map(), owed };
-  const reached = new Map<string, string>();
-  const begins = new Map<number, string>();
-  const files = new Map<string, PredictedFile>();
-  for (const m of momentsOf(month)) {
-    const day = dayOf(roundOf(m));
-    for (let bank = 0; bank < MONTH_BANKS; bank++) {
-      const today = () => ({ day, isLate: (booked: string) => isLate(booked, reachOf(bank)) });
-      file(bank, m, today);
-      for (const { one, subject, statuses } of cases.values()) {
-        if (one.bank !== bank) continue;
-        for (const what of one.happenings.filter((each) => each.m === m)) {
-          if (what.what === 'answer') statuses.push(String(subject.answer(what.says, what.id, today())));
-          else if (what.what === 'silence') subject.silence(today());
-          else if (what.what === 'word') statuses.push(subject.word(what.resolution, what.id, today()));
-        }
+  return new MonthPlayed(month, dayOf).predicted();
+}
+
+class MonthPlayed {
+  private readonly files: PredictedFile[] = [];
+  private readonly strays: PredictedMonth['strays'] = new Map();
+  private readonly owed = Array.from({ length: MONTH_BANKS }, () => 0n);
+  private readonly cases: PredictedMonth['cases'];
+  /** The day that a file reaches, by bank and moment. */
+  private readonly reached = new Map<string, string>();
+  private readonly begins = new Map<number, string>();
+  private readonly sent = new Map<string, PredictedFile>();
+
+  constructor(
+    private readonly month: Month,
+    private readonly dayOf: (round: number) => string,
+  ) {
+    this.cases = new Map(
+      month.cases.map((one) => {
+        const move = (kind: Move, sign: bigint) => {
+          this.owed[one.bank] = (this.owed[one.bank] ?? 0n) + SIGN_AT_BANK[kind] * sign * one.kobo;
+        };
+        return [one.n, { one, subject: new Subject(one.refundOf !== undefined, move), statuses: [] }];
+      }),
+    );
+  }
+
+  predicted(): PredictedMonth {
+    for (const m of momentsOf(this.month)) {
+      for (let bank = 0; bank < MONTH_BANKS; bank++) {
+        this.file(bank, m);
+        for (const one of this.cases.values()) if (one.one.bank === bank) this.happen(one, m);
+        this.withdraw(bank, m);
       }
-      withdraw(bank, m, today);
+    }
+    const { files, cases, strays, owed } = this;
+    return { files, cases, strays, owed };
+  }
+
+  private happen({ one, subject, statuses }: PredictedCase, m: number): void {
+    for (const each of one.happenings.filter((what) => what.m === m)) {
+      const today = this.today(one.bank, m);
+      if (each.what === 'answer') statuses.push(String(subject.answer(each.says, each.id, today)));
+      else if (each.what === 'word') statuses.push(subject.word(each.resolution, each.id, today));
+      else if (each.what === 'silence') subject.silence(today);
     }
   }
-  return predicted;
 
-  function reachOf(bank: number): string {
-    const own = [...reached].flatMap(([key, day]) => (key.startsWith(`${bank} `) ? [day] : []));
-    return own.toSorted().at(-1) ?? '';
+  private today(bank: number, m: number): Today {
+    const own = [...this.reached].flatMap(([key, day]) => (key.startsWith(`${bank} `) ? [day] : []));
+    const reach = own.toSorted().at(-1) ?? '';
+    return { day: this.dayOf(roundOf(m)), isLate: (booked) => isLate(booked, reach) };
   }
 
-  function file(
+  private file(bank: number, m: number): void {
+    const lines = linesOf(this.month, bank, m);
+    const strays = this.month.strays.filter((one) => one.bank === bank && one.m === m);
+    if (lines.length + strays.length === 0) return;
+    const covered = throughOf(m) ? roundOf(m) : undefined;
+    const text = JSON.stringify([bank, covered, lines.map(({ one, line }) => ({ ...line, n: one.n, m: 0 }))]);
+    // The same bytes are the same file.
+    const before = strays.length === 0 ? this.sent.get(text) : undefined;
+    const made = before ? { ...before, m } : this.matched(bank, m, lines, strays);
+    this.sent.set(text, made);
+    this.files.push(made);
+  }
+
+  private matched(
     bank: number,
     m: number,
-    today: () => { day: string; isLate: (day: string) => boolean },
-  ): void {
-    const lines = linesOf(month, bank, m);
-    const strays = month.strays.filter((one) => one.bank === bank && one.m === m);
-    if (lines.length + strays.length === 0) return;
-    // The same bytes are the same file.
-    const text = JSON.stringify([
-      bank,
-      throughOf(m) && roundOf(m),
-      lines.map(({ one: { n }, line }) => ({ ...line, n, m: 0 })),
-    ]);
-    const before = strays.length === 0 && files.get(text);
-    if (before) {
-      predicted.files.push({ ...before, m });
-      return;
-    }
-    const days = [
-      ...lines.map(({ line }) => dayOf(line.round)),
-      ...strays.map(() => dayOf(roundOf(m))),
-    ].toSorted();
-    const through = throughOf(m) ? dayOf(roundOf(m)) : undefined;
-    const reach = through ?? (days.at(-1) as string);
-    reached.set(`${bank} ${m}`, reach);
-    if (!begins.has(bank)) begins.set(bank, days[0] as string);
+    lines: ReturnType<typeof linesOf>,
+    strays: Month['strays'],
+  ): PredictedFile {
+    const own = lines.map(({ line }) => this.dayOf(line.round));
+    const [first = '', ...others] = [...own, ...strays.map(() => this.dayOf(roundOf(m)))].toSorted();
+    const reach = throughOf(m) ? this.dayOf(roundOf(m)) : (others.at(-1) ?? first);
+    this.reached.set(`${bank} ${m}`, reach);
+    if (!this.begins.has(bank)) this.begins.set(bank, first);
     const counts = { matched: 0, unknownHere: strays.length, missingAtBank: 0, amountDiffers: 0, pending: 0 };
     const differences = strays.map(({ id }) => `unknown_here ${id}`);
-    for (const { id } of strays) predicted.strays.set(id, 'open');
-    for (const [n, own] of byCase(lines)) {
-      const subject = cases.get(n)?.subject;
-      const booked = own.map(({ id, round, side, byReference, isShort }): BookedLine => ({
-        id,
-        day: dayOf(round),
-        side,
-        byReference,
-        isShort,
-      }));
+    for (const { id } of strays) this.strays.set(id, 'open');
+    for (const [n, some] of byCase(lines)) {
+      const booked = some.map((line): BookedLine => ({ ...line, day: this.dayOf(line.round) }));
       const isGone = (former: string) =>
-        former >= (days[0] as string) && former <= reach && !booked.some((one) => one.day === former);
-      const verdicts = subject?.file(booked, isGone) ?? [];
-      for (const [i, verdict] of verdicts.entries()) {
+        former >= first && former <= reach && !booked.some(({ day }) => day === former);
+      for (const [i, verdict] of (this.cases.get(n)?.subject.file(booked, isGone) ?? []).entries()) {
         counts[COUNT[verdict]] += 1;
         if (verdict === 'unknown_here' || verdict === 'amount_differs')
           differences.push(`${verdict} ${booked[i]?.id}`);
       }
     }
-    for (const { one, subject } of cases.values()) {
+    for (const { one, subject } of this.cases.values()) {
       if (one.bank !== bank) continue;
-      const missing = subject.missing(today(), begins.get(bank) ?? '');
+      const missing = subject.missing(this.today(bank, m), this.begins.get(bank) ?? '');
       counts.missingAtBank += missing.length;
       differences.push(...missing.map((id) => `missing_at_bank ${id}`));
     }
@@ -138,34 +142,20 @@ export function predictMonth(month: Month, dayOf: (round: number) => string): Pr
       malformed: 0,
       notKept: 0,
     };
-    const made = { bank, m, summary, differences };
-    files.set(text, made);
-    predicted.files.push(made);
+    return { bank, m, summary, differences };
   }
 
   /** What a file alone has said is not so. */
-  function withdraw(
-    bank: number,
-    m: number,
-    today: () => { day: string; isLate: (day: string) => boolean },
-  ): void {
-    for (const { of } of month.withdrawn.filter((one) => one.bank === bank && one.m === m)) {
-      reached.delete(`${bank} ${of}`);
-      for (const { id } of month.strays.filter((one) => one.bank === bank && one.m === of))
-        predicted.strays.set(id, 'resolved');
-      for (const [n, own] of byCase(linesOf(month, bank, of))) {
-        const elsewhere = new Set(
-          month.cases
-            .find((one) => one.n === n)
-            ?.happenings.flatMap((each) =>
-              each.what === 'line' && each.m < m && each.m !== of ? [each.id] : [],
-            ),
+  private withdraw(bank: number, m: number): void {
+    for (const { of } of this.month.withdrawn.filter((one) => one.bank === bank && one.m === m)) {
+      this.reached.delete(`${bank} ${of}`);
+      for (const { id } of this.month.strays.filter((one) => one.bank === bank && one.m === of))
+        this.strays.set(id, 'resolved');
+      for (const [n, lines] of byCase(linesOf(this.month, bank, of)))
+        this.cases.get(n)?.subject.forget(
+          lines.map(({ id }) => id),
+          this.today(bank, m),
         );
-        cases.get(n)?.subject.forget(
-          own.flatMap(({ id }) => (elsewhere.has(id) ? [] : [id])),
-          today(),
-        );
-      }
     }
   }
 }
@@ -272,13 +262,14 @@ export function compareMonth(predicted: PredictedMonth, seen: SeenMonth, endAt: 
   return found;
 }
 
+const shown = ({ kind, state, resolution }: Record<string, unknown>) =>
+  `${String(kind)} ${String(state)} ${String(resolution)}`;
+
 function compareCases(
   { cases, strays }: PredictedMonth,
   { statuses, ids, exceptions }: SeenMonth,
   differ: (who: string, what: string) => void,
 ): void {
-  const shown = ({ kind, state, resolution }: Record<string, unknown>) =>
-    `${String(kind)} ${String(state)} ${String(resolution)}`;
   for (const { one, subject, statuses: should } of cases.values()) {
     const who = `case ${one.n} (${one.name})`;
     const is = statuses.get(one.n) ?? [];
