@@ -46,12 +46,29 @@ export interface SentLine {
   isReversal?: boolean;
 }
 
+interface Covered {
+  from?: string | null;
+  through?: string | null;
+}
+
 /** A file of the bank in naira, and all that follows of it. @returns its id */
 export async function sendFile(
   db: Database,
   bankId: string,
   sent: SentLine[],
-  { from = null, through = null }: { from?: string | null; through?: string | null } = {},
+  covered: Covered = {},
+): Promise<string> {
+  const statementId = await acceptFile(db, bankId, sent, covered);
+  await workOnFile(db, statementId);
+  return statementId;
+}
+
+/** A file that waits for its workflow. @returns its id */
+export async function acceptFile(
+  db: Database,
+  bankId: string,
+  sent: SentLine[],
+  { from = null, through = null }: Covered = {},
 ): Promise<string> {
   const statementId = newId('statement');
   const lines = sent.map(
@@ -83,7 +100,6 @@ export async function sendFile(
   await db.transaction((trx) =>
     acceptBankFile(trx, bankId, arrived, { linesPerDay: 1_000_000, timeZone: db.timeZone }),
   );
-  await workOnFile(db, statementId);
   return statementId;
 }
 

@@ -35,12 +35,13 @@ export async function judgeBookings(
 ): Promise<number> {
   if (billingRequestIds.length === 0) return 0;
   await lockCharges(trx, billingRequestIds);
-  await adoptLines(trx, billingRequestIds);
+  const adopted = await adoptLines(trx, billingRequestIds);
   await moveDates(trx, billingRequestIds);
   await bookOwnLines(trx, billingRequestIds);
   await takeBackWriteOffs(trx, billingRequestIds);
   while (await pairNext(trx, billingRequestIds));
   await tellUnpaired(trx, billingRequestIds, file);
+  await endPlaced(trx, adopted);
   await endTakenBack(trx, billingRequestIds);
   return openStanding(trx, billingRequestIds, file);
 }
@@ -105,8 +106,13 @@ export function placeUnknown(
     FROM ranked ORDER BY exception_id`;
 }
 
-/** An answer, or an extra booking, explains lines of its bank that were unknown until now. */
-async function adoptLines(trx: Executor, billingRequestIds: string[]): Promise<void> {
+/**
+ * An answer, or an extra booking, explains lines of its bank that were unknown until now.
+ *
+ * @returns their exceptions
+ */
+async function adoptLines(trx: Executor, billingRequestIds: string[]): Promise<string[]> {
+  const adopted: string[] = [];
   const named = await trx.rows<{ bankId: string; ids: string[]; references: string[] }>`
     WITH charge AS (SELECT * FROM billing_requests WHERE id = ANY(${billingRequestIds})),
     exception AS (SELECT x.* FROM reconciliation_exceptions x JOIN charge b ON b.id = x.billing_request_id),
@@ -123,13 +129,29 @@ async function adoptLines(trx: Executor, billingRequestIds: string[]): Promise<v
   for (const { bankId, ids, references } of named) {
     const which = sql`(x.bank_transaction_id = ANY(${ids}) OR x.reference = ANY(${references}))`;
     const placed = await placeUnknown(trx, bankId, unknownLines(bankId, which));
-    const explained = placed.flatMap(({ exceptionId, isPlaced }) => (isPlaced && exceptionId) || []);
-    await endByItself(trx, explained, 'no_difference', null);
+    adopted.push(...placed.flatMap(({ exceptionId, isPlaced }) => (isPlaced && exceptionId) || []));
   }
+  return adopted;
+}
+
+/**
+ * Ends exceptions of lines that have kept their place. A line whose pair breaks later is told anew.
+ */
+export async function endPlaced(trx: Executor, exceptionIds: string[]): Promise<void> {
+  if (exceptionIds.length === 0) return;
+  const placed = await trx.rows<{ id: string }>`
+    UPDATE reconciliation_exceptions x SET withdrawn = true
+    WHERE id = ANY(${exceptionIds}) AND state <> 'resolved' AND (EXISTS (
+        SELECT FROM extra_bookings e WHERE e.bank_id = x.bank_id AND (e.bank_transaction_id, e.direction, e.booked_on,
+          e.amount, e.currency) = (x.bank_transaction_id, x.direction, x.booked_on, x.booked_amount, x.booked_currency))
+      OR EXISTS (SELECT FROM (${BOOKED_AS_LINE}) AS e WHERE e.direction = x.direction AND e.matched_by IS NOT NULL))
+    RETURNING id`;
+  const ids = placed.map(({ id }) => id);
+  await endByItself(trx, ids, 'no_difference', null);
 }
 
 /** Ends exceptions that rows explain. */
-export const endByItself = (
+const endByItself = (
   trx: Executor,
   ids: string[],
   resolution: Resolution,
@@ -152,17 +174,21 @@ const BOOKED_AS_LINE = raw(`
   SELECT * FROM expected_bookings o WHERE o.bank_id = x.bank_id AND o.identified_by = 'bankTransactionId'
     AND o.identifier = x.bank_transaction_id AND o.booked_id IS NULL`);
 
-/** A file that covers the day of a line, and has the line on another day alone, moves the line. */
+/**
+ * A file that covers the day of a line, and has the line on another day alone, moves the line. Of
+ * two files at once, one may have kept as extra what the other has booked.
+ */
 async function moveDates(trx: Executor, billingRequestIds: string[]): Promise<void> {
   await trx.rows`
     WITH twice AS (
       SELECT DISTINCT ON (e.bank_id, e.identified_by, e.identifier, e.direction) e.bank_id, e.identified_by, e.identifier,
         e.direction, x.bank_transaction_id, x.booked_on, x.amount, x.currency, x.first_matched_by, x.matched_by, moves
       FROM extra_bookings x, LATERAL (${BOOKED_AS_LINE}) AS e,
-        LATERAL (SELECT ${raw(covers(FILES_OF('x'), FILES_OF('e'), 'e.booked_on', 'e.currency'))} AS moves) AS m
+        LATERAL (SELECT e.booked_on <> x.booked_on
+          AND ${raw(covers(FILES_OF('x'), FILES_OF('e'), 'e.booked_on', 'e.currency'))} AS moves) AS m
       WHERE x.billing_request_id = ANY(${billingRequestIds}) AND x.counterpart_id IS NULL AND e.direction = x.direction
-        AND (e.amount, e.currency) = (x.amount, x.currency) AND e.booked_on <> x.booked_on AND e.ended_at IS NULL
-        AND (moves OR ${raw(covers(FILES_OF('e'), FILES_OF('x'), 'x.booked_on', 'x.currency'))})),
+        AND (e.amount, e.currency) = (x.amount, x.currency) AND e.ended_at IS NULL
+        AND (moves OR e.booked_on = x.booked_on OR ${raw(covers(FILES_OF('e'), FILES_OF('x'), 'x.booked_on', 'x.currency'))})),
     moved AS (
       UPDATE expected_bookings e SET booked_on = t.booked_on, first_matched_by = t.first_matched_by, matched_by = t.matched_by
       FROM twice t WHERE t.moves AND e.bank_id = t.bank_id AND e.identified_by = t.identified_by

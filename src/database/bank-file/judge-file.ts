@@ -2,7 +2,7 @@ import { endMatchedException, IS_ALL_SAID } from '../reconciliation-exception/en
 import type { Transaction } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { dueDays } from './find-missing';
-import { endByItself, judgeBookings, placeUnknown, unknownLines } from './judge-bookings';
+import { endPlaced, judgeBookings, placeUnknown, unknownLines } from './judge-bookings';
 import type { Matching } from './match-lines';
 import { roomFor } from './open-differences';
 import { workOnFile, type BankFile } from './receive-bank-file';
@@ -51,11 +51,9 @@ const placeOfBank: Step = async (trx, file, after, matching) => {
   await judge(trx, matching, file, [
     ...new Set(placed.flatMap(({ billingRequestId }) => billingRequestId ?? [])),
   ]);
-  await endByItself(
+  await endPlaced(
     trx,
     placed.flatMap(({ exceptionId }) => exceptionId ?? []),
-    'no_difference',
-    null,
   );
   return lines.at(-1)?.exceptionId ?? undefined;
 };

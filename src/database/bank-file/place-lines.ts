@@ -76,6 +76,11 @@ const onOwnSide = (bankId: string, statementId: string | null) => sql`
   LEFT JOIN expected_bookings e ON e.bank_id = ${bankId} AND e.identified_by = 'bankTransactionId'
     AND e.identifier = s.settled_by AND e.direction = f.direction AND e.billing_request_id = s.charge
     AND (e.amount, e.currency) = (f.amount, f.currency) AND e.ended_at IS NULL AND ${IS_ITS_LINE}
+    -- An extra booking that is taken back by now stays one, in whichever file it comes again.
+    AND NOT EXISTS (
+      SELECT FROM extra_bookings x WHERE x.bank_id = ${bankId}
+        AND (x.bank_transaction_id, x.direction, x.booked_on, x.amount, x.currency)
+          = (f.id, f.direction, f.day, f.amount, f.currency) AND NOT x.stands)
   UNION ALL
   SELECT 4, x.billing_request_id, x.refund_id, true, 'unknown_here', ${NO_BOOKING} FROM extra_bookings x
   WHERE x.bank_id = ${bankId} AND x.bank_transaction_id = f.id AND x.direction = f.direction AND x.is_extra`;

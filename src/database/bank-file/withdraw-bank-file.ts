@@ -83,7 +83,8 @@ async function withdrawBookings(
     freed AS (
       UPDATE expected_bookings e SET ${filesLeft('e', 'first_matched_by', 'matched_by', statementId)},
         booked_on = CASE WHEN is_alone THEN NULL ELSE e.booked_on END,
-        booked_id = CASE WHEN is_alone THEN NULL ELSE e.booked_id END, reported_in = nullif(e.reported_in, ${statementId})
+        booked_id = CASE WHEN is_alone THEN NULL ELSE e.booked_id END,
+        reported_in = CASE WHEN is_alone THEN NULL ELSE nullif(e.reported_in, ${statementId}) END
       FROM had h WHERE e.bank_id = h.bank_id AND e.identified_by = h.identified_by AND e.identifier = h.identifier
         AND e.direction = h.direction),
     -- A booking whose exception the file has ended may be missing again.

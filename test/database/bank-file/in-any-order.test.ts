@@ -57,6 +57,14 @@ const debit = (id: string) => file(() => line(id, 'debit'));
 const credit = (id: string) => file(() => line(id, 'credit'));
 const referring = (id: string, direction: SentLine['direction']) =>
   file((of) => line(id, direction, { reference: of.charge.reference }));
+/** A line with the refund's reference. */
+const ofRefund =
+  (id: string, direction: SentLine['direction']): Step =>
+  async (of) => {
+    const { reference } = await db.oneRow<{ reference: string }>`
+      SELECT reference FROM refunds WHERE id = ${of.refundId}`;
+    await file(() => line(id, direction, { reference }))(of);
+  };
 
 const approve =
   (id: string): Step =>
@@ -179,6 +187,17 @@ const SCENARIOS: Record<string, Scenario> = {
     steps: { answer: approve('X'), debit: referring('Y', 'debit') },
     end: SUCCESSFUL,
   },
+  'a line by another id that was taken back before the answer, and comes again': {
+    given: open,
+    steps: {
+      back: credit('Y'),
+      debit: referring('Y', 'debit'),
+      answer: approve('A'),
+      again: referring('Y', 'debit'),
+    },
+    after: { debit: 'back', answer: 'debit', again: 'answer' },
+    end: { ...SUCCESSFUL, inNoFile: 1 },
+  },
   'a line by another id, and one by the answer’s': {
     given: open,
     steps: { answer: approve('X'), other: referring('Y', 'debit'), own: debit('X') },
@@ -210,14 +229,19 @@ const SCENARIOS: Record<string, Scenario> = {
     given: refunding,
     steps: {
       reject: answered('rejected'),
-      paid: async (of) => {
-        const { reference = '' } =
-          (await db.row<{ reference: string }>`SELECT reference FROM refunds WHERE id = ${of.refundId}`) ??
-          {};
-        await file(() => line('R3', 'credit', { reference }))(of);
-      },
+      paid: ofRefund('R3', 'credit'),
     },
     end: { ...SUCCESSFUL, refunds: ['rejected'], held: 1, open: 1, stands: 'R3' },
+  },
+  'a rejected refund that is paid once, and taken back twice': {
+    given: refunding,
+    steps: {
+      reject: answered('rejected'),
+      paid: ofRefund('R3', 'credit'),
+      back: ofRefund('R3', 'debit'),
+      again: ofRefund('Z', 'debit'),
+    },
+    end: { ...SUCCESSFUL, refunds: ['rejected'], open: 1 },
   },
   'both legs of a payment within one bank under one id': {
     given: async () => {

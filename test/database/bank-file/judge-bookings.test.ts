@@ -1,10 +1,13 @@
 import { setExpectationsBegin } from '../../../src/database/bank-file/begin-expectations';
 import { withdrawBankFile } from '../../../src/database/bank-file/withdraw-bank-file';
 import { readBankFile } from '../../../src/database/bank-file/receive-bank-file';
+import { answerBillingRequest } from '../../../src/database/billing-request/settle-billing-request';
 import { addDays, calendarDay } from '../../../src/domain/calendar';
-import { sendFile, type SentLine } from '../../support/bank-file';
+import { matchLines } from '../../../src/database/bank-file/match-lines';
+import { acceptFile, lookForMissing, matchingOf, sendFile, type SentLine } from '../../support/bank-file';
 import { bookDifferences } from '../../support/books';
 import { databaseOfFile } from '../../support/database';
+import { openTransaction } from '../../support/open-transaction';
 import { OPERATOR } from '../../support/operator';
 import { answerBill, bill, exceptionOf, resolveAsOperator, type Billed } from '../../support/settled';
 import { standingApproval, type Standing } from '../../support/standing';
@@ -80,6 +83,24 @@ test('a counterpart that the bank has promised is late once its files reach two 
   await send([credit('C')]);
   expect(await exceptions()).toEqual([]);
   expect(await exceptions('resolved')).toContain('unknown_here reversed B C');
+});
+
+test('a line in two files at once, while its charge is approved, is its booking alone', async () => {
+  const { id, reference } = await bill(db, bank);
+  const approval = await openTransaction(db);
+  await answerBillingRequest(approval.trx, bank.bankId, id, {
+    outcome: 'approved',
+    bankTransactionId: 'A',
+    action: null,
+  });
+  const early = matchingOf(db, await acceptFile(db, bank.bankId, [debit('A', { reference })]));
+  const [, statementId = ''] = early.workflowId.split('/');
+  await matchLines(early, statementId);
+  await approval.commit();
+  await send([debit('A', { reference })]);
+  await lookForMissing(early, statementId);
+  await send([], LATER);
+  expect([await exceptions(), await exceptions('resolved')]).toEqual([[], []]);
 });
 
 test('two debits and one counterpart leave one that stands', async () => {
@@ -160,5 +181,15 @@ describe('a file that is withdrawn', () => {
     expect(await exceptions()).toEqual(['unknown_here X']);
     await send([], LATER);
     expect((await exceptions()).toSorted()).toEqual(['unknown_here B', 'unknown_here X']);
+  });
+
+  test('makes a booking missing again that it alone had, after another had made it missing', async () => {
+    await paid('A');
+    expect(await missing(TODAY)).toBe(1);
+    const wrong = await send([debit('A')]);
+    expect(await exceptions()).toEqual([]);
+    await withdraw(wrong);
+    expect(await summaryOf(await send([debit('X')], LATER))).toMatchObject({ missingAtBank: 1 });
+    expect(await exceptions()).toContain('missing_at_bank A');
   });
 });
