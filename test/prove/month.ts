@@ -54,7 +54,7 @@ export interface Case {
 }
 
 /** A line that is of no case; a file may be wrong altogether, and is withdrawn. */
-export interface Stray {
+interface Stray {
   m: number;
   bank: number;
   id: string;

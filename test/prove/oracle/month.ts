@@ -8,7 +8,7 @@ import { Subject, type BookedLine, type Move, type Today, type Verdict } from '.
  * exceptions there are in the end, and what each bank is owed.
  */
 
-export interface PredictedFile {
+interface PredictedFile {
   bank: number;
   m: number;
   summary: Record<string, number>;
@@ -16,7 +16,7 @@ export interface PredictedFile {
   differences: string[];
 }
 
-export interface PredictedCase {
+interface PredictedCase {
   one: Case;
   subject: Subject;
   /** Answers to all that its bank answers and says, in order. */
