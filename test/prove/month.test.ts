@@ -1,6 +1,6 @@
 import { drawMonth } from './draw-month';
 import { ROUND_DAYS, type Happening, type Word } from './month';
-import { compareMonth, predictMonth, refusalsOf, type SeenMonth } from './oracle/month';
+import { compareMonth, orphansOf, predictMonth, refusalsOf, type SeenMonth } from './oracle/month';
 import { Subject, type BookedLine } from './oracle/subject';
 
 const [DAY, LATE] = ['2028-02-14', '2028-04-09'];
@@ -201,7 +201,7 @@ describe('a month of three banks', () => {
           billingRequestId: one.refundOf === undefined ? `id-${n}` : 'of its charge',
           refundId: one.refundOf === undefined ? null : `id-${n}`,
         })),
-        ...[...subject.orphans].map(([id, state]) => alone(id, state)),
+        ...orphansOf(subject).map(([id, state]) => alone(id, state)),
       ])
       .concat([...predicted.strays].map(([id, state]) => alone(id, state))),
     refusals: refusalsOf(predicted),

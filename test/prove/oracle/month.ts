@@ -262,6 +262,9 @@ export function compareMonth(predicted: PredictedMonth, seen: SeenMonth, endAt: 
   return found;
 }
 
+export const orphansOf = ({ orphans }: Subject): [id: string, state: string][] =>
+  [...orphans].map(([key, state]) => [key.split(' ')[1] ?? '', state]);
+
 const shown = ({ kind, state, resolution }: Record<string, unknown>) =>
   `${String(kind)} ${String(state)} ${String(resolution)}`;
 
@@ -291,7 +294,7 @@ function compareCases(
   const alone = exceptions
     .filter((each) => each['billingRequestId'] === null)
     .map((each) => `${String(each['bankTransactionId'])} ${String(each['state'])}`);
-  const wanted = [...strays, ...[...cases.values()].flatMap(({ subject }) => [...subject.orphans])].map(
+  const wanted = [...strays, ...[...cases.values()].flatMap(({ subject }) => orphansOf(subject))].map(
     (each) => each.join(' '),
   );
   for (const text of without(wanted, alone)) differ('the month', `is to have an unknown line: ${text}`);

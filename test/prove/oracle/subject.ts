@@ -42,7 +42,7 @@ export interface Today {
 export class Subject {
   status: 'pending' | 'settled' | 'ended' = 'pending';
   readonly exceptions: Exception[] = [];
-  /** Lines that nothing explains, by id: exceptions of the bank alone. */
+  /** Lines that nothing explains, by side and id: exceptions of the bank alone. */
   readonly orphans = new Map<string, 'open' | 'resolved'>();
   reversed = false;
   writtenOff = false;
@@ -211,10 +211,12 @@ export class Subject {
   /** Whatever has come last. */
   judge(today: Today): void {
     for (const one of this.lines) {
+      const key = `${one.side} ${one.id}`;
+      const isOfBooking = one.side === 'back' && one.id === this.booking?.id;
       const isExplained = this.isExplained(one);
-      if (isExplained && this.orphans.has(one.id)) this.orphans.set(one.id, 'resolved');
-      if (isExplained || this.orphans.has(one.id)) continue;
-      if (one.id !== this.booking?.id) this.orphans.set(one.id, 'open');
+      if ((isExplained || isOfBooking) && this.orphans.has(key)) this.orphans.set(key, 'resolved');
+      if (isExplained || (this.orphans.has(key) && !isOfBooking)) continue;
+      if (!isOfBooking) this.orphans.set(key, 'open');
       else if (!this.open && !this.exceptions.some(({ kind }) => kind === 'amount_differs'))
         this.except('amount_differs');
     }
@@ -236,9 +238,12 @@ export class Subject {
       if (this.reversal ? isBack : this.booking) end('no_difference');
     } else if (open.kind === 'unknown_here') {
       if (isSubset(open.doubts, taken)) end(taken.length > 0 ? 'reversed' : 'no_difference');
+    } else if (open.kind === 'amount_differs') {
+      const isOfBooking = ({ id, side }: BookedLine) => side === 'back' && id === this.booking?.id;
+      if (!this.lines.some(isOfBooking)) end('no_difference');
     } else if (open.kind === 'unanswered') {
       if (taken.length > 0 && isSubset(open.doubts, taken)) end('reversed');
-    } else if (open.kind !== 'amount_differs' && open.doubts.size > 0 && isSubset(open.doubts, taken)) {
+    } else if (open.doubts.size > 0 && isSubset(open.doubts, taken)) {
       end('reversed');
     }
   }
