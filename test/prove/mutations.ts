@@ -1,3 +1,5 @@
+import { MONTH_MUTATIONS } from './month-mutations';
+
 /**
  * Faults that are built into a copy of the engine, one at a time, to see that the proof finds each.
  * A replacement is of text that is in the source exactly once: a test tells when it is not any
@@ -264,6 +266,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
       ],
     ],
   },
+  ...MONTH_MUTATIONS,
   'a refund goes out on top of a reversal': {
     seed: 66,
     changes: [[REFUNDABLE, `- b.reversed_amount AS untaken`, `AS untaken`]],

@@ -15,6 +15,7 @@ import { comparePayments } from './oracle/compare-payments';
 import { BankSum, spanOf } from './oracle/compare-statements';
 import { countOf, predict } from './oracle/predict';
 import { predictPayments } from './oracle/predict-payments';
+import { proveMonth } from './play-month';
 import { drivePayments, observePayments, openPayments, type PaymentsParty } from './payments';
 import { SETTLEMENT_WINDOW_MS, type MerchantPlan, type Plan } from './plan';
 
@@ -124,6 +125,7 @@ async function play(stage: Stage, say: (line: string) => void): Promise<Omit<Pro
   const killed = await whileKilling(stage, charges, say, async () => {
     await Promise.all([
       inLanes(plan.merchants, live, MERCHANTS_AT_ONCE),
+      find('the month', () => proveMonth(stage, billings)),
       ...cast.banks.map(({ name }, n) =>
         find(`payments to ${name}`, () => drivePayments(payments, n, stage)),
       ),
