@@ -53,9 +53,13 @@ export const IN_HAND = `
               AND (x.state <> 'resolved' OR x.resolution = 'written_off')
               OR (x.kind = 'unknown_here' AND x.refund_id IS NULL AND NOT x.withdrawn
                 AND x.resolution NOT IN ('no_money_moved', 'reversed')))) AS maybe_debited,
-  EXISTS (SELECT FROM billing_requests a JOIN reconciliation_exceptions x ON x.billing_request_id = a.id
-          WHERE a.schedule_id = b.schedule_id AND a.billing_n = b.n AND x.kind = 'unknown_here'
-            AND x.refund_id IS NULL AND x.state <> 'resolved') AS is_booked`;
+  EXISTS (SELECT FROM billing_requests a LEFT JOIN reconciliation_exceptions x
+            ON x.billing_request_id = a.id AND x.refund_id IS NULL
+          WHERE a.schedule_id = b.schedule_id AND a.billing_n = b.n AND (
+            (x.kind = 'unknown_here' AND x.state <> 'resolved')
+            -- A line of a file is there before its exception, which may find no room.
+            OR (x.id IS NULL AND EXISTS (SELECT FROM extra_bookings e
+              WHERE e.billing_request_id = a.id AND e.refund_id IS NULL AND e.stands)))) AS is_booked`;
 
 export interface BillingsSeen extends Billings {
   open: BillingInHand | undefined;

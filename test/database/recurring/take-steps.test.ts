@@ -20,7 +20,8 @@ import {
   type PlayedSchedule,
 } from '../../support/schedule';
 import { resolveAsOperator } from '../../support/settled';
-import { sendFile } from '../../support/bank-file';
+import { acceptFile, matchingOf, sendFile } from '../../support/bank-file';
+import { matchLines } from '../../../src/database/bank-file/match-lines';
 import { calendarDay } from '../../../src/domain/calendar';
 
 const rules = recurringRules(readConfig({}));
@@ -139,7 +140,7 @@ describe('a declined charge', () => {
 
   describe('that a file of the bank has all the same', () => {
     const today = calendarDay(new Date(), 'Africa/Lagos');
-    async function bookedAfterDecline() {
+    async function bookedAfterDecline(work = sendFile) {
       const played = await play();
       await played.advance();
       await played.answer('insufficient_funds');
@@ -152,12 +153,24 @@ describe('a declined charge', () => {
         sendFile(db, played.standing.bankId, [
           { id, direction, amount: Number(asked.amount), day: today, reference },
         ]);
-      await send('X', 'debit');
+      await work(db, played.standing.bankId, [
+        { id: 'X', direction: 'debit', amount: Number(asked.amount), day: today, reference },
+      ]);
       await played.later(sleepMs ?? 0);
       await played.advance();
       expect(await played.billings()).toEqual(['0 retrying insufficient_funds 1x']);
       return { played, asked, send };
     }
+    it('is not tried again while the file has no exception of it yet', async () => {
+      const { played } = await bookedAfterDecline(async (at, bankId, lines) => {
+        const statementId = await acceptFile(at, bankId, lines);
+        await matchLines(matchingOf(at, statementId), statementId);
+        return statementId;
+      });
+      await played.advance();
+      expect(await played.billings()).toEqual(['0 retrying insufficient_funds 1x']);
+    });
+
     it('is tried again once its counterpart is in a file', async () => {
       const { played, send } = await bookedAfterDecline();
       await db.rows`DELETE FROM outbox`;
