@@ -15,7 +15,7 @@ import { writeExceptions } from './write-exceptions';
 
 export interface Finding {
   resolution: Resolution;
-  /** The bank's id of its reversal, or of a refund's transfer that is confirmed; null if it named none. */
+  /** The bank's id of its reversal, or of a refund's transfer that is confirmed; null if none. */
   bankTransactionId: string | null;
 }
 
@@ -52,8 +52,8 @@ export async function endExceptions(
 }
 
 /**
- * A billing may have waited for the end, and is tried again or fails. The row of its schedule, which
- * is locked before a charge, is not: a signal too many costs a read.
+ * A billing may have waited for the end, and is tried again or fails. The row of its schedule,
+ * which is locked before a charge, is not: a signal too many costs a read.
  */
 async function wakeSchedules(trx: Executor, exceptionIds: string[]): Promise<void> {
   const held = await trx.rows<{ scheduleId: string; merchantId: string }>`
@@ -102,7 +102,7 @@ async function reportAgain(trx: Executor, exceptionIds: string[]): Promise<void>
 export const IS_ALL_SAID = `(x.state <> 'resolved' AND NOT EXISTS (
   SELECT FROM exception_answers a WHERE a.exception_id = x.id AND a.kind <> x.kind))`;
 
-/** SQL: whether a booking of the charge or refund of an exception `x` stands in its bank's files. */
+/** SQL: whether its bank’s files have a standing booking of an exception `x`. */
 export const IS_BOOKED = `EXISTS (
   SELECT FROM extra_bookings e WHERE e.billing_request_id = x.billing_request_id
     AND e.refund_id IS NOT DISTINCT FROM x.refund_id AND e.stands)`;

@@ -40,6 +40,7 @@ export async function refuseBooked(trx: Executor, ending: Ending): Promise<void>
         AND (x.bank_id, x.bank_transaction_id) = (b.bank_id, b.bank_transaction_id)) AS line
     WHERE b.id = ${billingRequestId} ORDER BY line.booked_on, line.id LIMIT 1`;
   if (!booked) return;
-  const message = `A file of the bank has ${booked.bankTransactionId} of ${booked.bookingDate}, and nothing takes it back.`;
+  const { bankTransactionId, bookingDate, statementId } = booked;
+  const message = `The bank’s file ${statementId} has ${bankTransactionId} of ${bookingDate}, and nothing takes it back.`;
   throw new Failure('booked_at_bank', message, { data: booked });
 }

@@ -1,7 +1,9 @@
 import type { Route } from 'playwright-core';
+import { calendarDay } from '../../../src/domain/calendar';
+import { sendFile } from '../../support/bank-file';
 import { expectGoodPage, takeProblems } from '../../support/browser';
 import { recordOutcome } from '../../support/record-outcome';
-import { answerBill, charge } from '../../support/settled';
+import { answerBill, charge, exceptionOf, refund } from '../../support/settled';
 import { lookupIdOf } from '../../support/standing';
 import {
   api,
@@ -128,6 +130,30 @@ describe.each([1280, 390])('with the console, %i pixels wide,', (width) => {
       await test.db.rows`
       SELECT resolution FROM reconciliation_exceptions WHERE billing_request_id = ${id}`,
     ).toEqual([{ resolution: 'no_money_moved' }]);
+  });
+
+  it('a bank is told which line speaks against its answer, and completes the refund that it had rejected', async () => {
+    const { reference } = await charge(test.db, data);
+    const refundId = await refund(test.db, data, reference, 0.4, 'rejected');
+    const transfer = await test.db.oneRow<{ reference: string }>`
+      SELECT reference FROM refunds WHERE id = ${refundId}`;
+    const id = `paid-${width}`;
+    const day = calendarDay(new Date(), 'Africa/Lagos');
+    const line = { ...transfer, id, direction: 'credit', amount: 40, day } as const;
+    const statementId = await sendFile(test.db, data.bankId, [line]);
+    const page = await pageOf('bank', `exceptions/${await exceptionOf(test.db, refundId)}`);
+    await button(page, 'Answer …').click();
+    await page.getByLabel('No money moved').check();
+    await button(page, 'Yes, resolve it').click();
+    await shows(page, `The bank’s file ${statementId} has ${id} of ${day}, and nothing takes it back.`);
+    await page.getByLabel('We have paid the refund').check();
+    await page.getByLabel('Your transaction that paid it').fill(id);
+    await button(page, 'Yes, resolve it').click();
+    await shows(page, 'It is resolved: We have paid the refund.');
+    expect(
+      await test.db.row`SELECT status, bank_transaction_id AS id FROM refunds WHERE id = ${refundId}`,
+    ).toEqual({ status: 'completed', id });
+    takeProblems(page);
   });
 });
 

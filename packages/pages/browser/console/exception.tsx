@@ -107,7 +107,8 @@ function Found({
 }
 
 /** Says what an answer does to a charge or refund whose money did not stay. */
-function consequence({ refundId, answers }: ReconciliationExceptionWithEvents): string {
+function consequence({ refundId, kind, answers }: ReconciliationExceptionWithEvents): string {
+  if (refundId !== null && kind === 'unanswered') return 'The refund is rejected.';
   if (refundId !== null) return 'A completed refund is returned, unless this is about a second transfer.';
   const isSecondDebit = answers.length > 1 && answers.every(({ says }) => says === 'approved');
   return isSecondDebit
@@ -115,29 +116,62 @@ function consequence({ refundId, answers }: ReconciliationExceptionWithEvents): 
     : 'A charge that stands as successful is reversed.';
 }
 
-const choicesFor = (exception: ReconciliationExceptionWithEvents) =>
-  [
+interface Choice {
+  said: Resolution;
+  name: string;
+  means: string;
+}
+
+function choicesFor(exception: ReconciliationExceptionWithEvents): Choice[] {
+  const { refundId, kind } = exception;
+  const choices: Choice[] = [
     {
       said: 'no_money_moved',
       name: 'No money moved',
       means: `None of it moved. ${consequence(exception)}`,
     },
-    {
+  ];
+  if (refundId === null || kind !== 'unanswered')
+    choices.push({
       said: 'reversed',
       name: 'The money moved, and we have taken it back',
       means: `Name the transaction that did so. ${consequence(exception)}`,
-    },
-    {
+    });
+  if (isUnpaid(exception))
+    choices.push({
+      said: 'confirmed',
+      name: 'We have paid the refund',
+      means: 'It is completed from now on, and the merchant is told.',
+    });
+  else if (canBeConfirmed(exception))
+    choices.push({
       said: 'confirmed',
       name: 'Our first answer stands',
       means: 'Nothing is changed. Also where a second debit was reversed, and that one alone.',
-    },
-  ] as const;
+    });
+  return choices;
+}
+
+/** A refund that was rejected, or never answered, may be paid all the same. */
+const isUnpaid = ({ refundId, kind, answers }: ReconciliationExceptionWithEvents): boolean =>
+  refundId !== null && (kind === 'unanswered' || answers[0]?.says === 'rejected');
 
 /** A first answer can stand for a charge with two answers, or for a refund completed first. */
 function canBeConfirmed({ refundId, answers, events }: ReconciliationExceptionWithEvents): boolean {
   if (refundId !== null) return answers[0]?.says === 'completed';
   return events.some(({ kind }) => kind === 'conflicting_answer');
+}
+
+/** The id that goes with an answer. A transfer of a rejected refund may be the only one known. */
+function idAsked(
+  said: Resolution | undefined,
+  exception: ReconciliationExceptionWithEvents,
+): { label: string; required: boolean } | undefined {
+  if (said === 'reversed') return { label: 'Your transaction that took it back', required: true };
+  if (said !== 'confirmed' || !isUnpaid(exception)) return undefined;
+  return exception.kind === 'unanswered'
+    ? { label: 'Your transaction that paid it', required: true }
+    : { label: 'Your transaction that paid it, if there is more than one', required: false };
 }
 
 function Answer({
@@ -157,9 +191,8 @@ function Answer({
       <p class="card quiet">The payer’s bank, or the network’s operator, says what became of the money.</p>
     );
   }
-  const choices = choicesFor(exception).filter(
-    (one) => one.said !== 'confirmed' || canBeConfirmed(exception),
-  );
+  const choices = choicesFor(exception);
+  const asked = idAsked(said, exception);
   return (
     <section class="card stack">
       <h2>What became of the money?</h2>
@@ -171,7 +204,7 @@ function Answer({
           send={async () => {
             await act(`/v1/reconciliation/exceptions/${exception.exceptionId}/respond`, {
               resolution: said,
-              ...(said === 'reversed' && { bankTransactionId }),
+              ...(asked && bankTransactionId !== '' && { bankTransactionId }),
               ...(note !== '' && { note }),
             });
             return `It is resolved: ${choices.find((one) => one.said === said)?.name}.`;
@@ -196,11 +229,11 @@ function Answer({
               </label>
             ))}
           </fieldset>
-          {said === 'reversed' && (
+          {asked && (
             <label>
-              Your transaction that took it back
+              {asked.label}
               <input
-                required
+                required={asked.required}
                 value={bankTransactionId}
                 onInput={(event) => setBankTransactionId(event.currentTarget.value)}
               />
