@@ -285,13 +285,15 @@ const TEMPLATES: Readonly<Record<string, (random: Random, ids: Ids) => Happening
     ];
   },
   'a second line by its reference': (random, ids) => {
-    const other = random.one(ANSWERED_FILES);
+    const [own, other] = [random.one(ANSWERED_FILES), random.one(ANSWERED_FILES)];
+    // A file knows at its end which of two lines settles: how a third counts in it is not said.
+    const files = LATE_FILES.filter((m) => m !== own && m !== other);
     return [
       ask(),
       answer(momentOf(DOUBT, ANSWER), 'approved', ids.own),
-      line(random.one(ANSWERED_FILES), ids.own, DOUBT),
+      line(own, ids.own, DOUBT),
       line(other, ids.other, dayOf(other), { byReference: true }),
-      ...counterpart(random, ids, { id: ids.other, byReference: true }),
+      ...counterpart(random, ids, { id: ids.other, byReference: true }, files),
       ...words(random, ids),
     ];
   },

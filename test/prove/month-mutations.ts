@@ -75,6 +75,7 @@ export const MONTH_MUTATIONS: Readonly<Record<string, Mutation>> = {
     changes: [[REFUNDABLE, `- b.written_off_amount -`, `-`]],
   },
   'a write-off stays where its bank has booked after all': {
+    seed: 24,
     changes: [
       [
         'src/database/reversal/write-off-charge.ts',
