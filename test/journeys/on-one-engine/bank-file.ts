@@ -61,6 +61,7 @@ describe("a bank's statement", () => {
       amountDiffers: 0,
       malformed: 0,
       notKept: 0,
+      pending: 0,
     });
     await bank.server.waitFor('what is unknown', isOpened('unknown_here'), 20_000);
     const { item } = await merchant.server.waitFor('what is missing', isOpened('missing_at_bank'), 20_000);
