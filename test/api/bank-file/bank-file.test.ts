@@ -375,10 +375,14 @@ describe('what no file has is missing', () => {
       { bankTransactionId: 'M17', amount: 30 },
       { bankTransactionId: 'M19', amount: 100 },
     ]);
-    // The bank never took it back: that is expected no more, and the debit is as before.
-    expect((await respond(parties, opened[1]?.['exceptionId'], NO_MONEY)).status).toBe(200);
+    // While a file has the debit, no word ends what takes it back.
+    expect(await respond(parties, opened[1]?.['exceptionId'], NO_MONEY)).toMatchObject({
+      status: 409,
+      body: { code: 'booked_at_bank', data: { bankTransactionId: 'M18' } },
+    });
     const later = await summaryOf(csv(debit('M18'), credit('M19', 100)));
-    expect(later).toEqual({ ...NOTHING, lines: 2, matched: 1, unknownHere: 1 });
+    expect(later).toEqual({ ...NOTHING, lines: 2, matched: 2 });
+    expect(await openOnes()).toMatchObject([{ bankTransactionId: 'M17' }]);
     await theBooksAreRight();
   });
 });
