@@ -2,7 +2,8 @@ import { endMatchedException, IS_ALL_SAID } from '../reconciliation-exception/en
 import type { Transaction } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { dueDays } from './find-missing';
-import { endPlaced, judgeBookings, placeUnknown, unknownLines } from './judge-bookings';
+import { endPlaced, judgeBookings } from './judge-bookings';
+import { placeUnknown, unknownLines } from './place-unknown-lines';
 import type { Matching } from './match-lines';
 import { roomFor } from './open-differences';
 import { workOnFile, type BankFile } from './receive-bank-file';
