@@ -7,8 +7,8 @@ import { workOnFile } from './receive-bank-file';
 /**
  * Matches the lines of a bank file with the bookings that are expected of its bank, page by page.
  *
- * One transaction joins a page, counts it, keeps its differences and deletes it. So each line counts
- * once, even if a process dies in between. Matching locks no charge: exceptions are opened
+ * One transaction joins a page, counts it, keeps its differences and deletes it. So each line
+ * counts once, even if a process dies in between. Matching locks no charge: exceptions are opened
  * and ended by transactions of their own.
  */
 
@@ -23,9 +23,9 @@ export interface Matching {
 }
 
 /**
- * Takes the file's next page, and matches its plain lines: those that are their booking by id, side,
- * amount and currency. Nearly all are, so these cost one probe and nothing else. Of lines with one
- * id the first is plain.
+ * Takes the file's next page, and matches its plain lines: those that are their booking by id,
+ * side, amount and currency. Nearly all are, so these cost one probe and nothing else. Of lines
+ * with one id the first is plain.
  *
  * @returns the page's other lines, as JSON, if there are any
  */
