@@ -119,7 +119,7 @@ it('names each bank and currency whose settlements no file reaches after BOOKING
 
   await sendBankFile(test.db, late.bankId, [], { through: day });
   expect(await unreached()).toEqual([ofBank(silent.bankId, 1, null)]);
-  // What settled before the expectations begin is expected of no file.
+  // Settlements before the expectations begin are expected of no file.
   await sendBankFile(test.db, silent.bankId, [], { from: addDays(day, 1), through: addDays(day, 1) });
   expect(await unreached()).toEqual([]);
 });

@@ -156,7 +156,7 @@ const resolvedException = z.strictObject({
   resolution: resolutionShown,
 });
 
-/** What stands against an end: the exception as it is, a line of a file, or what is left. */
+/** Reasons against an end: the exception as it is, a line of a file, or the rest of a charge. */
 const refusedEnd = z
   .strictObject({
     ...resolvedException.shape,
@@ -266,7 +266,7 @@ async function respondToException({
   return { message: `The exception is ${answered.state}`, data: answered };
 }
 
-/** What is left of a charge is shown in major units. */
+/** The rest of a charge is shown in major units. */
 function shownRefusal(failure: Failure): Failure {
   if (failure.code !== 'exceeds_remaining') return failure;
   const { left, currency } = failure.data as { left: bigint; currency: string };

@@ -1,5 +1,6 @@
 import type { Executor } from '../pool/connection';
-import { sql } from '../pool/statement';
+import { raw, sql } from '../pool/statement';
+import { LACKED } from './find-missing';
 import { beginsOf, IN_NO_FILE } from './unreached-bookings';
 
 /** Days since the settlement, the most of each age of a booking; older bookings are last. */
@@ -31,8 +32,7 @@ export function bookingsWithoutLine(db: Executor, bankId: string): Promise<Witho
       UNION ALL
       SELECT e.currency, e.amount, e.settlement_day
       FROM reconciliation_exceptions x JOIN expected_bookings e ON ${asked} AND e.reported_in IS NOT NULL
-        AND e.identified_by = CASE WHEN x.bank_transaction_id IS NULL THEN 'reference' ELSE 'bankTransactionId' END
-        AND e.identifier = coalesce(x.bank_transaction_id, x.reference) AND e.direction = x.direction
+        AND ${raw(LACKED)}
       WHERE x.kind = 'missing_at_bank' AND x.state <> 'resolved' AND ${bankId} IN (x.bank_id, x.payee_bank_id))
     SELECT currency::text, width_bucket((clock_timestamp() AT TIME ZONE ${db.timeZone})::date - settlement_day,
         ${AGES.map((days) => days + 1)}::int[]) AS age,

@@ -1,7 +1,7 @@
 import type { Resolution } from '../../domain/books/reconciliation-exception';
 import type { Executor } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
-import { endExceptions } from '../reconciliation-exception/end-exceptions';
+import { endByNetwork } from '../reconciliation-exception/end-exceptions';
 import { openExceptions, type NewException } from '../reconciliation-exception/open-exceptions';
 import { takeBackWriteOff } from '../reversal/write-off-charge';
 import { isUnsettled } from './place-lines';
@@ -15,7 +15,7 @@ import { placeUnknown, unknownLines } from './place-unknown-lines';
  * other side. While it stands the charge, or the refund, has an unresolved exception.
  */
 
-/** What only the end of a bank's file knows. */
+/** Facts that only the end of a bank's file knows. */
 export interface FileEnd {
   /** Until when an extra booking is late, by currency; `*` is for all. */
   dueBy: ReadonlyMap<string, string>;
@@ -94,18 +94,8 @@ export async function endPlaced(trx: Executor, exceptionIds: string[]): Promise<
       OR EXISTS (SELECT FROM (${BOOKED_AS_LINE}) AS e WHERE e.direction = x.direction AND e.matched_by IS NOT NULL))
     RETURNING id`;
   const ids = placed.map(({ id }) => id);
-  await endByItself(trx, ids, 'no_difference', null);
+  await endByNetwork(trx, ids, 'no_difference');
 }
-
-/** Ends exceptions that rows explain. */
-const endByItself = (
-  trx: Executor,
-  ids: string[],
-  resolution: Resolution,
-  bankTransactionId: string | null,
-) =>
-  ids.length > 0 &&
-  endExceptions(trx, ids, { cause: 'network', resolution, bankTransactionId, undoes: false, writtenOff: 0n });
 
 /** SQL: whether one of some files, and none of others, covers a day in a currency. */
 const covers = (files: string, others: string, day: string, currency: string) => `EXISTS (
@@ -322,7 +312,7 @@ async function endTakenBack(trx: Executor, billingRequestIds: string[]): Promise
           SELECT FROM extra_bookings e WHERE ${raw(ofSame('e', 'x'))} AND e.is_extra AND e.counterpart_id IS NOT NULL
             AND e.bank_transaction_id = a.bank_transaction_id))`;
   for (const { id, resolution, counterpart } of explained)
-    await endByItself(trx, [id], resolution, counterpart);
+    await endByNetwork(trx, [id], resolution, counterpart);
 }
 
 /** SQL: whether an exception `x` that has ended was about an extra booking `e`. */

@@ -1,7 +1,7 @@
 import { endMatchedException, IS_ALL_SAID } from '../reconciliation-exception/end-exceptions';
 import type { Transaction } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
-import { dueDays } from './find-missing';
+import { dueDays, LACKED } from './find-missing';
 import { endPlaced, judgeBookings } from './judge-bookings';
 import { placeUnknown, unknownLines } from './place-unknown-lines';
 import type { Matching } from './match-lines';
@@ -63,9 +63,7 @@ const placeOfBank: Step = async (trx, file, after, matching) => {
 const foundMissing = (trx: Transaction, bankId: string) =>
   trx.rows<{ exceptionId: string }>`
     SELECT x.id AS exception_id FROM reconciliation_exceptions x JOIN expected_bookings e ON e.bank_id = ${bankId}
-      AND e.identified_by = CASE WHEN x.bank_transaction_id IS NULL THEN 'reference' ELSE 'bankTransactionId' END
-      AND e.identifier = coalesce(x.bank_transaction_id, x.reference)
-      AND e.direction = x.direction AND e.matched_by IS NOT NULL
+      AND ${raw(LACKED)} AND e.matched_by IS NOT NULL
     WHERE ${bankId} IN (x.bank_id, x.payee_bank_id) AND x.kind = 'missing_at_bank' AND ${raw(IS_ALL_SAID)}`;
 
 /** Places lines of the file itself again: a counterpart may come pages before its booking. */
@@ -125,6 +123,7 @@ async function judge(
   { statementId, bankId, exceptions }: BankFile,
   billingRequestIds: string[],
 ): Promise<void> {
+  if (billingRequestIds.length === 0) return;
   const dueBy = await dueDays(trx, bankId, statementId, bookingDays);
   const room = await roomFor(trx, bankId, exceptions);
   const opened = await judgeBookings(trx, billingRequestIds, { dueBy, room, workflowId });

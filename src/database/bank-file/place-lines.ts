@@ -1,7 +1,7 @@
 import { raw, sql } from '../pool/statement';
 
 /**
- * Where a bank's lines belong, as SQL. A line is the expected booking of its id and side, or it
+ * Places of a bank's lines, as SQL. A line is the expected booking of its id and side, or it
  * belongs to a charge or refund that it does not settle, or to nothing that the network knows.
  *
  * Nearly every line is its booking by its id, so only other lines cost further probes.

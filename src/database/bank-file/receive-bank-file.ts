@@ -186,6 +186,13 @@ export async function readBankFile(db: Executor, statementId: string, bankId?: s
   return found;
 }
 
+/** Keeps the bank's other files waiting until the end of the transaction. */
+export async function takeTurn(trx: Executor, statementId: string): Promise<void> {
+  await trx.rows`
+    SELECT pg_advisory_xact_lock(hashtextextended('bank_statements ' || bank_id, 0))
+    FROM bank_statements WHERE id = ${statementId}`;
+}
+
 /**
  * Does a part of the work on a file, in a transaction. A bank's files take turns. Otherwise two
  * files with the same line would both open its exception, or a booking that one file has just
@@ -200,9 +207,7 @@ export function workOnFile<T>(
   work: (trx: Transaction, file: BankFile) => Promise<T>,
 ): Promise<T | false> {
   return db.transaction(async (trx) => {
-    await trx.rows`
-      SELECT pg_advisory_xact_lock(hashtextextended('bank_statements ' || bank_id, 0))
-      FROM bank_statements WHERE id = ${statementId}`;
+    await takeTurn(trx, statementId);
     const file = await readBankFile(trx, statementId);
     return file.status === 'processing' && (await work(trx, file));
   });

@@ -3,9 +3,9 @@ import { act, type Actor } from '../record/audit-event';
 import { withdrawExpectations } from './begin-expectations';
 import type { Database, Executor } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
-import { endExceptions, IS_ALL_SAID } from '../reconciliation-exception/end-exceptions';
+import { endByNetwork, IS_ALL_SAID } from '../reconciliation-exception/end-exceptions';
 import { isCounterpart, judgeBookings, lockCharges } from './judge-bookings';
-import { readBankFile } from './receive-bank-file';
+import { readBankFile, takeTurn } from './receive-bank-file';
 
 /**
  * Withdraws a bank's wrong file. The file counts no more from the first step on. What only the file
@@ -21,7 +21,7 @@ const CHARGES = 100;
 /** @throws OperatorError (no file, or it is in work); Failure not_found */
 export async function withdrawBankFile(db: Database, by: Actor, statementId: string): Promise<void> {
   const bankId = await db.transaction(async (trx) => {
-    await lockTurn(trx, statementId);
+    await takeTurn(trx, statementId);
     const file = await readBankFile(trx, statementId);
     if (file.status === 'processing') {
       throw new OperatorError(`${statementId} is still being matched: withdraw it once that has ended.`);
@@ -43,18 +43,12 @@ export async function withdrawBankFile(db: Database, by: Actor, statementId: str
     for (let last: string[] | undefined = []; last;) {
       const after: string[] = last;
       last = await db.transaction(async (trx) => {
-        await lockTurn(trx, statementId);
+        await takeTurn(trx, statementId);
         return step(trx, { bankId, statementId }, after);
       });
     }
   }
 }
-
-/** A bank's files take turns, as in `workOnFile`. */
-const lockTurn = (trx: Executor, statementId: string) =>
-  trx.rows`
-    SELECT pg_advisory_xact_lock(hashtextextended('bank_statements ' || bank_id, 0))
-    FROM bank_statements WHERE id = ${statementId}`;
 
 interface Withdrawn {
   bankId: string;
@@ -153,13 +147,7 @@ async function withdrawExceptions(
     RETURNING id, withdrawn AND (kind IN ('missing_at_bank', 'amount_differs') OR billing_request_id IS NULL)
       AND ${raw(IS_ALL_SAID)} AS ends`;
   const ended = alone.flatMap(({ id, ends }) => (ends ? [id] : []));
-  const finding = {
-    resolution: 'no_difference',
-    bankTransactionId: null,
-    undoes: false,
-    writtenOff: 0n,
-  } as const;
-  if (ended.length > 0) await endExceptions(trx, ended, { cause: 'network', ...finding });
+  await endByNetwork(trx, ended, 'no_difference');
   const last = ids.at(-1);
   return last === undefined ? undefined : [last];
 }

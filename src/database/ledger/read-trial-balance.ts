@@ -16,7 +16,7 @@ interface AccountSums extends Sums {
 export interface TrialBalance {
   /** By currency, party and kind of account; the first `atMost`. */
   accounts: AccountSums[];
-  /** Of all accounts: in each currency debits and credits are equal. */
+  /** Sums of all accounts: in each currency debits and credits are equal. */
   totals: Sums[];
   /** There are more accounts. */
   cut: boolean;

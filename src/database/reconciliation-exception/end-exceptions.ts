@@ -107,8 +107,24 @@ export const IS_BOOKED = `EXISTS (
   SELECT FROM extra_bookings e WHERE e.billing_request_id = x.billing_request_id
     AND e.refund_id IS NOT DISTINCT FROM x.refund_id AND e.stands)`;
 
+/**
+ * Ends exceptions that rows explain: no money moves, and nobody has given a word.
+ *
+ * @param bankTransactionId of the line that took a booking back, if one did
+ */
+export async function endByNetwork(
+  trx: Executor,
+  exceptionIds: string[],
+  resolution: Resolution,
+  bankTransactionId: string | null = null,
+): Promise<void> {
+  if (exceptionIds.length === 0) return;
+  const end = { resolution, bankTransactionId, undoes: false, writtenOff: 0n };
+  await endExceptions(trx, exceptionIds, { cause: 'network', ...end });
+}
+
 /** Ends an exception that a later event explains, unless its bank's files show otherwise. */
-async function endByItself(
+async function endUnbooked(
   trx: Executor,
   cause: 'bank' | 'network',
   resolution: Resolution,
@@ -148,7 +164,7 @@ export async function endExplained(
   const ids = found.map(({ id }) => id);
   // Each charge that settles passes here, and hardly any has an exception.
   if (ids.length === 0) return;
-  await endByItself(trx, cause, resolution, ids);
+  await endUnbooked(trx, cause, resolution, ids);
 }
 
 export async function endDuplicates(
@@ -166,7 +182,7 @@ export async function endDuplicates(
 /** Ends an exception that the bank's next file explains. Locks the charge. */
 export async function endMatchedException(trx: Executor, exceptionId: string): Promise<void> {
   await lockChargeOfException(trx, { exceptionId, bankId: null });
-  await endByItself(trx, 'network', 'no_difference', [exceptionId]);
+  await endUnbooked(trx, 'network', 'no_difference', [exceptionId]);
 }
 
 /**

@@ -23,7 +23,7 @@ export interface ExceptionRecord extends Omit<
   bankTransactionId: string | null;
   /** The customer's side: of the bank's booking, or of the booking that it lacks. */
   direction: 'debit' | 'credit' | null;
-  /** What the bank's file has, in minor units. */
+  /** Minor units in the bank's file. */
   bookedAmount: bigint | null;
   bookedCurrency: string | null;
   /** The note of the bank that was asked. */

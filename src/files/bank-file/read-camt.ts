@@ -82,7 +82,7 @@ const BOOKED = 'BOOK';
 const MEANINGS = new Map([
   ['DBIT', 'debit'],
   ['CRDT', 'credit'],
-  // Of a boolean in XML.
+  // XML writes a boolean in two ways.
   ['1', 'true'],
   ['NOTPROVIDED', ''],
 ]);

@@ -497,7 +497,7 @@ test.each([
     expect(again).toMatchObject({ matched: 1, missingAtBank: 0 });
     const summary = await summaryOf(csv(credit('RB2', 40), debit('RB3', 40)));
     expect(summary).toMatchObject({ lines: 2, matched, unknownHere: 2 - matched });
-    // What the bank has paid out after all is not refunded again while it stands.
+    // A transfer that the bank has made after all is not refunded again while it stands.
     const left = finding === NO_MONEY ? 60 : 100;
     expect((await initiateRefund(parties, reference)).body.data).toMatchObject({ amount: left });
     await theBooksAreRight();
