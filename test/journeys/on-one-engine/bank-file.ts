@@ -74,7 +74,7 @@ describe("a bank's statement", () => {
     expect(await (await handle.describe()).staticSummary()).toBe('Statement of 2 lines of Harbour Bank');
     const details = await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata');
     expect(details.currentDetails).toBe(
-      'The statement is completed: 1 matched, 0 duplicates, 1 unknown here, 1 missing at the bank, 0 with another amount, 0 malformed.',
+      'The statement is completed: 1 matched, 0 duplicates, 1 unknown here, 1 missing at the bank, 0 with another amount, 0 malformed, 0 pending.',
     );
 
     // Handed in by the operator, the same file is the same statement; another is matched alike.
