@@ -197,6 +197,8 @@ describe('once Temporal’s disk is gone, and all that waited in it', () => {
     });
     expect(await engine.log()).toContain('Temporal has lost its workflows');
     await expectReady();
+    // What the loss held back is made good: a webhook too, though its delivery was due meanwhile.
+    await eventually(async () => (await assent('reconcile')).code === 0);
     const [, , charge = ''] = open;
     expect(await merchant.retrieve(charge.split('/')[1] ?? '')).toMatchObject({ status: 'pending' });
 

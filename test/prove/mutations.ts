@@ -261,8 +261,8 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     changes: [
       [
         JUDGE_FILE,
-        `e.direction = x.direction AND e.matched_by IS NOT NULL`,
-        `e.direction = x.direction AND e.matched_by IS NULL`,
+        `\${raw(LACKED)} AND e.matched_by IS NOT NULL`,
+        `\${raw(LACKED)} AND e.matched_by IS NULL`,
       ],
     ],
   },

@@ -71,7 +71,8 @@ export class Sandbox {
       bank: { entityId: bank.entityId, name: bank.name },
       workflowUrl: workflowUrl ?? null,
       timeZone: this.timeZone,
-      prompts: this.phone.prompts,
+      // Until the parties are ready, the phone still has what its bank has answered.
+      prompts: this.known.length > 0 ? this.phone.prompts : [],
       intents: this.phone.intents,
     };
   }
@@ -133,8 +134,10 @@ export class Sandbox {
     while (!this.isClosed) {
       try {
         await this.listen();
-        this.known = await this.bringCustomers();
-        await this.readPast();
+        const known = await this.bringCustomers();
+        const open = await this.readPast();
+        this.known = known;
+        this.phone.takeUp((id) => open.has(id));
         this.repaint();
         return;
       } catch (error) {
@@ -179,8 +182,8 @@ export class Sandbox {
     return find();
   }
 
-  /** Finds questions of an earlier process that the bank has not answered. */
-  private async readPast(): Promise<void> {
+  /** @returns ids of an earlier process's questions that the bank has not answered */
+  private async readPast(): Promise<ReadonlySet<string>> {
     let count = 0;
     for await (const { webhookType, data } of this.quiet.bank.each('listEvents')) {
       this.phone.note({ type: webhookType, data });
@@ -193,7 +196,7 @@ export class Sandbox {
         : await this.quiet.bank.call('getBillingRequest', { path: { billingRequestId: id } });
       if (data.status === 'pending') open.add(id);
     }
-    this.phone.takeUp((id) => open.has(id));
+    return open;
   }
 
   private logFailure(error: unknown): void {
