@@ -139,11 +139,12 @@ export const sql = `
       billing_request_id    text NOT NULL,
       refund_id             text,
       is_extra              boolean NOT NULL,
+      differs               boolean NOT NULL DEFAULT false,
       counterpart_id        text,
       counterpart_booked_on date,
       ended_at              timestamptz,
       stands                boolean GENERATED ALWAYS AS
-                            (is_extra AND counterpart_id IS NULL AND ended_at IS NULL) STORED NOT NULL,
+                            (is_extra AND NOT differs AND counterpart_id IS NULL AND ended_at IS NULL) STORED NOT NULL,
       first_matched_by      text NOT NULL,
       matched_by            text NOT NULL,
       recorded_at           timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -154,12 +155,15 @@ export const sql = `
     CREATE INDEX extra_bookings_of_charge ON extra_bookings (billing_request_id);
     CREATE INDEX extra_bookings_of_file ON extra_bookings (matched_by, billing_request_id);
     CREATE INDEX extra_bookings_standing ON extra_bookings (bank_id, billing_request_id) WHERE stands;
+    CREATE INDEX extra_bookings_differing ON extra_bookings (bank_id, billing_request_id) WHERE differs;
     COMMENT ON TABLE extra_bookings IS
       'Lines of bank files that belong to a charge or a refund, and settle nothing';
     COMMENT ON COLUMN extra_bookings.booked_on IS 'As the bank wrote it';
     COMMENT ON COLUMN extra_bookings.is_reversal IS 'The bank says that it takes a booking back';
     COMMENT ON COLUMN extra_bookings.is_extra IS
       'On the side of its charge or refund; otherwise it may take an extra booking back';
+    COMMENT ON COLUMN extra_bookings.differs IS
+      'The only line of its booking, which has another amount';
     COMMENT ON COLUMN extra_bookings.counterpart_id IS
       'The line that takes it back, or that it takes back: of the same amount, on the other side';
     COMMENT ON COLUMN extra_bookings.ended_at IS 'When it was written off: compensated outside the files';

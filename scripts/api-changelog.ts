@@ -12,6 +12,8 @@ export interface ApiChange {
 /** A change of more operations than this is one of all of them, as of a schema that they share. */
 const NAMED_MAX = 3;
 const NOTHING = 'Nothing.';
+/** A new word of an error's code stands in docs/errors.md, and would be told of each operation. */
+const NEW_CODE = /enum value to the `(?:\S.*\/)?code` response property/;
 
 /**
  * The changelog with the section of what has changed since a release made anew. Sections of the
@@ -29,7 +31,8 @@ export function apiChangelog(
   const [before = '', after = ''] = kept.split(heading);
   const end = after.indexOf('\n## ');
   const older = end === -1 ? '' : after.slice(end);
-  const made = `\n${linesOf(changes).join('\n')}\n${older}`;
+  const told = changes.filter(({ text }) => !NEW_CODE.test(text));
+  const made = `\n${linesOf(told).join('\n')}\n${older}`;
   const begun = next === undefined ? heading : `## Since ${next}\n\n${NOTHING}\n\n## ${next}\n`;
   return `${before.trimEnd()}\n\n${begun}${made}`;
 }

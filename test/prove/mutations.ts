@@ -239,8 +239,8 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     changes: [
       [
         PLACE,
-        `WHEN (l.amount, l.currency) <> (e.amount, e.currency) THEN`,
-        `WHEN l.currency <> e.currency THEN`,
+        `OR (l.amount, l.currency) <> (e.amount, e.currency) THEN NULL`,
+        `OR l.currency <> e.currency THEN NULL`,
       ],
     ],
   },

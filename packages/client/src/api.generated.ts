@@ -4370,10 +4370,10 @@ export type RespondToExceptionRefusal409DataResolution = 'no_money_moved' | 'rev
 
 export type RespondToExceptionRefusal409Data = {
   /** Id of a reconciliation exception */
-  exceptionId?: string;
+  exceptionId: string;
   /** `investigating` once the operator has taken it */
-  state?: 'open' | 'investigating' | 'resolved';
-  resolution?: RespondToExceptionRefusal409DataResolution | null;
+  state: 'open' | 'investigating' | 'resolved';
+  resolution: RespondToExceptionRefusal409DataResolution | null;
   /** `booked_at_bank`: your id of the line */
   bankTransactionId?: string;
   /** Its day, as in your file */

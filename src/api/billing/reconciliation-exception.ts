@@ -157,15 +157,13 @@ const resolvedException = z.strictObject({
 });
 
 /** Reasons against an end: the exception as it is, a line of a file, or the rest of a charge. */
-const refusedEnd = z
-  .strictObject({
-    ...resolvedException.shape,
-    bankTransactionId: shown.words('`booked_at_bank`: your id of the line', 'FT26081XK2'),
-    bookingDate: shown.day('Its day, as in your file', '2026-03-02'),
-    statementId: shown.id('statement').meta({ description: 'Your latest file that has it' }),
-    left: shown.money('`exceeds_remaining`: what is left of the charge'),
-  })
-  .partial();
+const refusedEnd = z.strictObject({
+  ...resolvedException.shape,
+  bankTransactionId: shown.words('`booked_at_bank`: your id of the line', 'FT26081XK2').optional(),
+  bookingDate: shown.day('Its day, as in your file', '2026-03-02').optional(),
+  statementId: shown.id('statement').meta({ description: 'Your latest file that has it' }).optional(),
+  left: shown.money('`exceeds_remaining`: what is left of the charge').optional(),
+});
 
 const answer = z
   .strictObject({
@@ -269,8 +267,10 @@ async function respondToException({
 /** The rest of a charge is shown in major units. */
 function shownRefusal(failure: Failure): Failure {
   if (failure.code !== 'exceeds_remaining') return failure;
-  const { left, currency } = failure.data as { left: bigint; currency: string };
-  return new Failure(failure.code, failure.message, { data: { left: formatAmount(left, currency) } });
+  const { left, currency, ...data } = failure.data as { left: bigint; currency: string };
+  return new Failure(failure.code, failure.message, {
+    data: { ...data, left: formatAmount(left, currency) },
+  });
 }
 
 const route = section('Reconciliation');

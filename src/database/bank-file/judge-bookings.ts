@@ -41,6 +41,7 @@ export async function judgeBookings(
   await freeAnswered(trx, billingRequestIds);
   await bookOwnLines(trx, billingRequestIds);
   await takeBackWriteOffs(trx, billingRequestIds);
+  await standBeside(trx, billingRequestIds);
   while (await pairNext(trx, billingRequestIds));
   await tellUnpaired(trx, billingRequestIds, file);
   await endPlaced(trx, adopted);
@@ -188,6 +189,19 @@ async function bookOwnLines(trx: Executor, billingRequestIds: string[]): Promise
     DELETE FROM extra_bookings x USING its i WHERE ${raw(isRow('x', 'i'))}`;
 }
 
+/** A line of another amount settles nothing once its booking has its own line, or an earlier one. */
+async function standBeside(trx: Executor, billingRequestIds: string[]): Promise<void> {
+  await trx.rows`
+    UPDATE extra_bookings x SET differs = false
+    WHERE x.billing_request_id = ANY(${billingRequestIds}) AND x.differs AND (EXISTS (
+        SELECT FROM expected_bookings e
+        WHERE ${raw(IS_ITS_BOOKING)} AND (e.matched_by IS NOT NULL OR e.ended_at IS NOT NULL))
+      OR EXISTS (
+        SELECT FROM extra_bookings o WHERE (o.bank_id, o.bank_transaction_id, o.direction, o.billing_request_id)
+          = (x.bank_id, x.bank_transaction_id, x.direction, x.billing_request_id) AND o.differs
+          AND (o.booked_on, o.amount, o.currency) < (x.booked_on, x.amount, x.currency)))`;
+}
+
 /** A booking that was written off, and that a file has after all, takes the write-off back. */
 async function takeBackWriteOffs(trx: Executor, billingRequestIds: string[]): Promise<void> {
   const booked = await trx.rows<{ billingRequestId: string; isDebit: boolean }>`
@@ -201,6 +215,10 @@ async function takeBackWriteOffs(trx: Executor, billingRequestIds: string[]): Pr
   for (const { billingRequestId, isDebit } of booked)
     if (isDebit) await takeBackWriteOff(trx, billingRequestId);
 }
+
+/** SQL: the booking `e` that has the id of a line `x`. */
+export const IS_ITS_BOOKING = `(e.bank_id, e.identified_by, e.identifier, e.direction, e.billing_request_id)
+  = (x.bank_id, 'bankTransactionId', x.bank_transaction_id, x.direction, x.billing_request_id)`;
 
 /** SQL */
 function isRow(row: string, other: string): string {
@@ -235,7 +253,7 @@ async function pairNext(trx: Executor, billingRequestIds: string[]): Promise<boo
           AND t.direction <> x.direction AND (t.amount, t.currency) = (x.amount, x.currency)
           AND NOT t.is_extra AND t.counterpart_id IS NULL,
         LATERAL (SELECT ${raw(isNamed('t', 'AND NOT n.undoes'))} AS named) AS n
-      WHERE x.billing_request_id = ANY(${billingRequestIds}) AND x.stands
+      WHERE x.billing_request_id = ANY(${billingRequestIds}) AND (x.stands OR (x.differs AND x.counterpart_id IS NULL))
         AND (t.bank_transaction_id = x.bank_transaction_id OR t.reference = x.reference OR named)
         AND NOT ${raw(isNamed('t', 'AND n.undoes'))}),
     first AS (
@@ -326,19 +344,20 @@ const WAS_ABOUT = `${ofSame('x', 'e')} AND x.state = 'resolved' AND (x.kind = 'u
  */
 async function openStanding(trx: Executor, billingRequestIds: string[], file?: FileEnd): Promise<number> {
   const [currencies, days] = [[...(file?.dueBy.keys() ?? [])], [...(file?.dueBy.values() ?? [])]];
-  const lines = await trx.rows<Line>`
+  const lines = await trx.rows<Line & { differs: boolean }>`
     WITH standing AS MATERIALIZED (
       SELECT e.*, x.resolution, (x.resolved_at AT TIME ZONE ${trx.timeZone})::date AS ended_on
       FROM extra_bookings e LEFT JOIN LATERAL (
         SELECT x.resolution, x.resolved_at FROM reconciliation_exceptions x WHERE ${raw(WAS_ABOUT)}
         ORDER BY x.resolved_at DESC, x.id DESC LIMIT 1) AS x ON true
-      WHERE e.billing_request_id = ANY(${billingRequestIds}) AND e.stands),
+      WHERE e.billing_request_id = ANY(${billingRequestIds}) AND e.counterpart_id IS NULL AND (e.stands OR e.differs)),
     borne AS (
       UPDATE extra_bookings x SET ended_at = clock_timestamp() FROM standing e
-      WHERE e.resolution = 'written_off' AND ${raw(isRow('x', 'e'))})
-    SELECT DISTINCT ON (e.billing_request_id, e.refund_id) ${raw(LINE)}, ${raw(ITS_BANKS_ID)}
+      WHERE e.stands AND e.resolution = 'written_off' AND ${raw(isRow('x', 'e'))})
+    SELECT DISTINCT ON (e.billing_request_id, e.refund_id) ${raw(LINE)}, ${raw(ITS_BANKS_ID)}, e.differs
     FROM standing e JOIN billing_requests b ON b.id = e.billing_request_id LEFT JOIN refunds r ON r.id = e.refund_id
     WHERE NOT ${isUnsettled(sql`e.direction`, sql`e.bank_id`)} AND e.resolution IS DISTINCT FROM 'written_off'
+      AND (e.stands OR e.resolution IS NULL)
       AND (coalesce(e.resolution, 'no_money_moved') = 'no_money_moved' OR greatest(e.booked_on, e.ended_on) <= (
         SELECT max(due.day) FROM unnest(${currencies}::text[], ${days}::date[]) AS due (currency, day)
         WHERE due.currency IN (e.currency, '*')))
@@ -349,11 +368,11 @@ async function openStanding(trx: Executor, billingRequestIds: string[], file?: F
   const opened = await openExceptions(
     trx,
     'bank',
-    lines.map(({ billingRequestId, refundId, ...booking }) => ({
-      kind: 'unknown_here',
+    lines.map(({ billingRequestId, refundId, differs, ...booking }) => ({
+      kind: differs ? 'amount_differs' : 'unknown_here',
       billingRequestId,
       refundId,
-      booking,
+      booking: differs ? { ...booking, amount: null, currency: null } : booking,
     })),
     file?.workflowId,
   );

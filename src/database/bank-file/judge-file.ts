@@ -2,7 +2,7 @@ import { endMatchedException, IS_ALL_SAID } from '../reconciliation-exception/en
 import type { Transaction } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { dueDays, LACKED } from './find-missing';
-import { endPlaced, judgeBookings } from './judge-bookings';
+import { endPlaced, IS_ITS_BOOKING, judgeBookings } from './judge-bookings';
 import { placeUnknown, unknownLines } from './place-unknown-lines';
 import type { Matching } from './match-lines';
 import { roomFor } from './open-differences';
@@ -108,6 +108,10 @@ async function chargesAfter(
            AND x.refund_id IS NOT DISTINCT FROM e.refund_id AND x.state <> 'resolved')
        OR EXISTS (SELECT FROM extra_bookings t WHERE t.billing_request_id = e.billing_request_id AND NOT t.is_extra
          AND t.counterpart_id IS NULL))
+     ORDER BY 1 LIMIT ${raw(CHARGES)})
+    UNION
+    (SELECT DISTINCT x.billing_request_id FROM extra_bookings x JOIN expected_bookings e ON ${raw(IS_ITS_BOOKING)}
+     WHERE x.bank_id = ${bankId} AND x.differs AND e.matched_by IS NOT NULL AND x.billing_request_id > ${after}
      ORDER BY 1 LIMIT ${raw(CHARGES)})
     UNION
     (SELECT DISTINCT billing_request_id FROM expected_bookings

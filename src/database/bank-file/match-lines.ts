@@ -113,12 +113,13 @@ const matchOthers = (
           SELECT FROM judged k WHERE k.is_booking AND (k.identified_by, k.identifier, k.e_direction)
             = (j.identified_by, j.identifier, j.e_direction))))),
   extra AS (
-    SELECT id, direction, day, amount, currency, reference, is_reversal, charge, refund, is_extra,
+    SELECT id, direction, day, amount, currency, reference, is_reversal, charge, refund, is_extra, differs,
       ${statementId} AS first_matched_by, ${statementId} AS matched_by
-    FROM judged WHERE is_extra IS NOT NULL AND NOT is_repeat
+    FROM judged, LATERAL (SELECT verdict = 'amount_differs' AND is_extra AND identifier IS NOT NULL AS differs) AS d
+    WHERE is_extra IS NOT NULL AND NOT is_repeat AND (NOT differs OR (SELECT for_held FROM room))
     UNION ALL
     SELECT e.booked_id, e.direction, e.booked_on, e.amount, e.currency, coalesce(r.reference, b.reference), false,
-      e.billing_request_id, e.refund_id, true, e.first_matched_by, e.matched_by
+      e.billing_request_id, e.refund_id, true, false, e.first_matched_by, e.matched_by
     FROM judged j JOIN expected_bookings e ON e.bank_id = ${bankId} AND e.identified_by = j.identified_by
         AND e.identifier = j.identifier AND e.direction = j.e_direction
       JOIN billing_requests b ON b.id = e.billing_request_id LEFT JOIN refunds r ON r.id = e.refund_id

@@ -36,12 +36,13 @@ const NO_BOOKING = raw(`NULL::text, NULL::text, NULL::text, NULL::text, NULL::bi
 const onOwnSide = (bankId: string, statementId: string | null) => sql`
   -- The booking of its id has another line: by another reference, or of another day.
   SELECT 1 AS rank, e.billing_request_id AS charge, e.refund_id AS refund, nullif(NOT is_line, false) AS is_extra,
-    CASE WHEN is_line OR (e.booked_on <> f.day AND EXISTS (
+    CASE WHEN is_line OR (is_same AND e.booked_on <> f.day AND EXISTS (
       SELECT FROM bank_statements s WHERE s.id = ${statementId} AND e.matched_by <> s.id
         AND e.booked_on BETWEEN s.begins AND greatest(s.reaches->>f.currency, s.reaches->>'*')::date))
-      THEN 'matched' ELSE 'unknown_here' END AS verdict, ${BOOKING}
-  FROM expected_bookings e,
-    LATERAL (SELECT e.ended_at IS NULL AND (e.amount, e.currency) = (f.amount, f.currency) AND ${IS_ITS_LINE} AS is_line) AS i
+      THEN 'matched' WHEN NOT is_same AND e.ended_at IS NULL AND e.matched_by IS NULL THEN 'amount_differs'
+      ELSE 'unknown_here' END AS verdict, ${BOOKING}
+  FROM expected_bookings e, LATERAL (SELECT (e.amount, e.currency) = (f.amount, f.currency) AS is_same) AS s,
+    LATERAL (SELECT e.ended_at IS NULL AND is_same AND ${IS_ITS_LINE} AS is_line) AS i
   WHERE e.bank_id = ${bankId} AND e.direction = f.direction
     AND (e.booked_id = f.id OR (e.identified_by = 'bankTransactionId' AND e.identifier = f.id))
   UNION ALL
@@ -134,8 +135,8 @@ export const placeLines = (bankId: string, statementId: string | null) => sql`
       e.amount::bigint AS network_amount, e.currency::text AS network_currency, e.billing_request_id AS charge,
       e.refund_id AS refund, CASE
         WHEN l.problem IS NOT NULL THEN 'malformed'
-        WHEN e.identifier IS NULL OR (e.ended_at IS NOT NULL AND e.identified_by = 'bankTransactionId') THEN NULL
-        WHEN (l.amount, l.currency) <> (e.amount, e.currency) THEN 'amount_differs'
+        WHEN e.identifier IS NULL OR (e.ended_at IS NOT NULL AND e.identified_by = 'bankTransactionId')
+          OR (l.amount, l.currency) <> (e.amount, e.currency) THEN NULL
         WHEN e.matched_by IS NULL OR (coalesce(e.booked_id, e.identifier), e.booked_on) = (l.id, l.day)
           -- The booking's own id is better than the reference by which it has another line.
           OR (e.identified_by = 'bankTransactionId' AND e.booked_id IS NOT NULL) THEN 'matched' END AS verdict
@@ -145,7 +146,7 @@ export const placeLines = (bankId: string, statementId: string | null) => sql`
         WHEN p.is_extra AND EXISTS (
           SELECT FROM extra_bookings x WHERE x.bank_id = ${bankId}
             AND (x.bank_transaction_id, x.direction, x.booked_on, x.amount, x.currency)
-              = (f.id, f.direction, f.day, f.amount, f.currency) AND x.is_extra AND NOT x.stands) THEN 'matched'
+              = (f.id, f.direction, f.day, f.amount, f.currency) AND x.is_extra AND NOT x.stands AND NOT x.differs) THEN 'matched'
         WHEN p.verdict = 'unknown_here' AND ${isUnsettled(sql`f.direction`, sql`${bankId}`)} THEN 'pending'
         ELSE p.verdict END AS verdict,
       p.identified_by, p.identifier, p.e_direction, p.matched_by, p.network_amount, p.network_currency, p.is_leg,
@@ -187,10 +188,10 @@ export const isUnsettled = (direction: Part, bankId: Part) => sql`(coalesce(r.st
 /** SQL: keeps the lines of the step `extra`, which settle nothing, with the files that had them. */
 export const keepExtra = (bankId: string) => sql`
   INSERT INTO extra_bookings (bank_id, bank_transaction_id, direction, booked_on, amount, currency, reference, is_reversal,
-    billing_request_id, refund_id, is_extra, first_matched_by, matched_by)
+    billing_request_id, refund_id, is_extra, differs, first_matched_by, matched_by)
   SELECT DISTINCT ON (e.id, e.direction, e.day, e.amount, e.currency) ${bankId}, e.id, e.direction, e.day, e.amount,
     e.currency, CASE e.reference WHEN coalesce(r.reference, b.reference) THEN e.reference END, e.is_reversal, e.charge,
-    e.refund, e.is_extra, e.first_matched_by, e.matched_by
+    e.refund, e.is_extra, e.differs, e.first_matched_by, e.matched_by
   FROM extra e JOIN billing_requests b ON b.id = e.charge LEFT JOIN refunds r ON r.id = e.refund
   WHERE (SELECT count(*) FROM extra_bookings x WHERE x.billing_request_id = e.charge) < ${raw(EXTRA_MAX)}
   ON CONFLICT (bank_id, bank_transaction_id, direction, booked_on, amount, currency)

@@ -50,6 +50,7 @@ export function placeUnknown(
         AND e.matched_by IS NULL),
     extra AS (
       SELECT id, direction, day, amount, currency, reference, is_reversal, charge, refund, is_extra,
+        verdict = 'amount_differs' AND is_extra AND identifier IS NOT NULL AS differs,
         first_reported_in AS first_matched_by, reported_in AS matched_by
       FROM ranked WHERE is_extra IS NOT NULL AND charge IS NOT NULL AND reported_in IS NOT NULL),
     extra_kept AS (${keepExtra(bankId)})

@@ -46,7 +46,8 @@ export async function endExceptions(
     WHERE id = ANY(${exceptionIds}) AND state <> 'resolved' RETURNING id, kind, sequence, resolved_at AS at`;
   const resolved = ended.map(({ kind, ...one }) => ({ ...one, details: { kind, ...finding } }));
   await writeExceptions(trx, resolved, { event: 'exception.resolved', cause });
-  if (!undoes) await reportAgain(trx, exceptionIds);
+  await reportAgain(trx, exceptionIds, cause);
+  if (!undoes) await tellUndelivered(trx, exceptionIds);
   if (ended.some(({ kind }) => kind === 'unknown_here')) await wakeSchedules(trx, exceptionIds);
   return ended;
 }
@@ -75,11 +76,10 @@ const BOOKINGS = `(
   FROM reversals v WHERE v.billing_request_id = b.id AND r.id IS NULL)`;
 
 /**
- * Reports other faults of a charge once its exception has ended. A charge has only one unresolved
- * exception, so a fault met meanwhile opened none. The bank's next file reports again each booking
- * that no file has; an overdue credit gets an exception of its own.
+ * A charge has only one unresolved exception, so a fault met meanwhile opened none. Once that has
+ * ended, the bank's next file reports again each booking that no file has.
  */
-async function reportAgain(trx: Executor, exceptionIds: string[]): Promise<void> {
+async function reportAgain(trx: Executor, exceptionIds: string[], cause: Cause): Promise<void> {
   await trx.rows`
     UPDATE expected_bookings e SET reported_in = NULL
     FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
@@ -87,7 +87,11 @@ async function reportAgain(trx: Executor, exceptionIds: string[]): Promise<void>
     WHERE x.id = ANY(${exceptionIds}) AND (e.bank_id, e.identified_by, e.identifier) = (i.bank_id,
       i.identified_by, i.identifier)
       AND e.reported_in IS NOT NULL AND e.matched_by IS NULL
-      AND (x.kind IN ('missing_at_bank', 'amount_differs') AND x.direction = e.direction) IS NOT TRUE`;
+      AND (${cause} <> 'network' AND x.kind IN ('missing_at_bank', 'amount_differs') AND x.direction = e.direction) IS NOT TRUE`;
+}
+
+/** A credit that is overdue while another exception of its charge is open gets its own after it. */
+async function tellUndelivered(trx: Executor, exceptionIds: string[]): Promise<void> {
   const overdue = await trx.rows<{ billingRequestId: string }>`
     SELECT DISTINCT b.id AS billing_request_id FROM reconciliation_exceptions x
     JOIN billing_requests b ON b.id = x.billing_request_id

@@ -35,9 +35,9 @@ export async function refuseBooked(trx: Executor, ending: Ending): Promise<void>
         AND e.identifier = b.bank_transaction_id AND e.direction = 'debit' AND e.matched_by IS NOT NULL
       UNION ALL
       -- Its debit with another amount is its booking all the same.
-      SELECT x.bank_transaction_id, x.booked_on, x.reported_in
-      WHERE ${deniesOwn}::boolean AND x.kind = 'amount_differs' AND x.direction = 'debit' AND x.reported_in IS NOT NULL
-        AND (x.bank_id, x.bank_transaction_id) = (b.bank_id, b.bank_transaction_id)) AS line
+      SELECT e.bank_transaction_id, e.booked_on, e.matched_by FROM extra_bookings e
+      WHERE ${deniesOwn}::boolean AND e.billing_request_id = b.id AND e.direction = 'debit' AND e.differs
+        AND e.counterpart_id IS NULL) AS line
     WHERE b.id = ${billingRequestId} ORDER BY line.booked_on, line.id LIMIT 1`;
   if (!booked) return;
   const { bankTransactionId, bookingDate, statementId } = booked;

@@ -62,7 +62,11 @@ export async function resolveException(
   const after = { exceptionId, state: 'resolved', resolution } as const;
   if (isSame(one, finding)) return after;
   const undoes = standsForIt && (resolution === 'no_money_moved' || resolution === 'reversed');
-  const paidBy = await admit(trx, { ...one, undoes }, finding);
+  const paidBy = await admit(trx, { ...one, undoes }, finding).catch((error: unknown) => {
+    if (!(error instanceof Failure)) throw error;
+    const data = { exceptionId, state, resolution: one.resolution, ...(error.data as object | undefined) };
+    throw new Failure(error.code, error.message, { data });
+  });
   const { cause, note } = by;
   const writtenOff = resolution === 'written_off' ? writesOff : 0n;
   const bankTransactionId = resolution === 'reversed' ? finding.bankTransactionId : null;
@@ -206,12 +210,10 @@ async function admit(
 ): Promise<string | null> {
   const { exceptionId, state, bankId, refundStatus } = one;
   const { resolution, bankTransactionId } = finding;
-  const data = { exceptionId, state, resolution: one.resolution };
-  if (state === 'resolved') {
-    throw new Failure('already_resolved', `The exception is resolved already: ${one.resolution}.`, { data });
-  }
+  if (state === 'resolved')
+    throw new Failure('already_resolved', `The exception is resolved already: ${one.resolution}.`);
   const refusal = refusalOf(one, finding);
-  if (refusal !== undefined) throw new Failure('resolution_not_allowed', refusal, { data });
+  if (refusal !== undefined) throw new Failure('resolution_not_allowed', refusal);
   const pays = resolution === 'confirmed' && refundStatus !== null && refundStatus !== 'completed';
   await refuseBooked(trx, { ...one, resolution, pays });
   if (pays && isOfRefund(one)) return takePayment(trx, one, bankTransactionId);
@@ -220,7 +222,7 @@ async function admit(
   if (!(await isTakenBack(trx, one, bankTransactionId)) && !(await claimBankTransaction(trx, claim))) {
     const message =
       'This bankTransactionId belongs to another transaction of yours: send that of the reversal.';
-    throw new Failure('duplicate_transaction_id', message, { data });
+    throw new Failure('duplicate_transaction_id', message);
   }
   return null;
 }
@@ -245,7 +247,8 @@ async function isTakenBack(
 ): Promise<boolean> {
   const line = await trx.row`
     SELECT true FROM extra_bookings WHERE billing_request_id = ${billingRequestId}
-      AND refund_id IS NOT DISTINCT FROM ${refundId} AND bank_transaction_id = ${bankTransactionId} LIMIT 1`;
+      AND refund_id IS NOT DISTINCT FROM ${refundId} AND bank_transaction_id = ${bankTransactionId}
+      AND NOT differs LIMIT 1`;
   return line !== undefined;
 }
 

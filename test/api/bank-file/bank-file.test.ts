@@ -642,8 +642,8 @@ describe('a line that came before its bank’s answer', () => {
     expect(summary).toEqual({ ...NOTHING, lines: 0, missingAtBank: 1 });
     expect(await exceptions()).toMatchObject([
       { kind: 'unknown_here', state: 'resolved', resolution: 'no_difference', bankTransactionId: 'J1' },
-      { kind: 'unknown_here', state: 'open', bankTransactionId: 'J2' },
-      { kind: 'missing_at_bank', state: 'open', bankTransactionId: 'J2' },
+      { kind: 'unknown_here', state: 'resolved', resolution: 'no_difference', bankTransactionId: 'J2' },
+      { kind: 'amount_differs', state: 'open', bankTransactionId: 'J2', amount: 90, bookedAmount: 100 },
     ]);
     await theBooksAreRight();
   });

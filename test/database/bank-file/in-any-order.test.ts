@@ -290,6 +290,29 @@ const SCENARIOS: Record<string, Scenario> = {
     },
     end: { ...SUCCESSFUL, open: 1 },
   },
+  'an id that is booked again with another amount': {
+    given: settled,
+    steps: { own: debit('A'), other: file(() => line('A', 'debit', { amount: 90 })) },
+    end: { ...SUCCESSFUL, held: 1, open: 1, stands: 'A' },
+  },
+  'an id that is booked with two amounts, neither of them the charge’s': {
+    given: settled,
+    steps: {
+      less: file(() => line('A', 'debit', { amount: 90 })),
+      more: file(() => line('A', 'debit', { amount: 110, day: addDays(TODAY, 1) })),
+    },
+    end: { ...SUCCESSFUL, held: 1, open: 1, stands: 'A', inNoFile: 1 },
+  },
+  'an id that is booked with another amount, and taken back before it is booked rightly': {
+    given: settled,
+    steps: {
+      other: file(() => line('A', 'debit', { amount: 90 })),
+      back: file(() => line('A', 'credit', { amount: 90, isReversal: true })),
+      own: debit('A'),
+    },
+    after: { back: 'other' },
+    end: SUCCESSFUL,
+  },
   'an id that is booked on two days': {
     given: settled,
     steps: { first: debit('A'), second: file(() => line('A', 'debit', { day: addDays(TODAY, -1) })) },

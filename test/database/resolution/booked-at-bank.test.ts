@@ -240,6 +240,47 @@ describe('a refund that was rejected, and is in a file', () => {
   });
 });
 
+describe('a debit with another amount', () => {
+  const other = () => line(`tx-${charged.id}`, 'debit', { amount: 90 });
+
+  test('is what the charge’s bank has booked, though another exception was open before', async () => {
+    await answerBill(db, bank, charged.id, null);
+    await send(other());
+    expect(await exceptions()).toEqual(['conflicting_answer open']);
+    expect(await says('no_money_moved')).toMatchObject({ code: 'booked_at_bank' });
+  });
+
+  test('cannot be called no difference once a file has the charge’s own debit too', async () => {
+    await send(other());
+    await send(own());
+    expect(await says('no_difference')).toMatchObject({ code: 'booked_at_bank' });
+    await send(line('Z', 'credit', { amount: 90 }));
+    expect(await says('reversed', 'Z')).toBe('reversed');
+    await sendFile(db, bank.bankId, [], { through: LATER });
+    expect(await exceptions()).toEqual([
+      'amount_differs resolved reversed',
+      'unknown_here resolved no_difference',
+    ]);
+    expect(await charges()).toEqual(PAID);
+  });
+
+  test('that its bank took back leaves the charge’s own debit missing', async () => {
+    await send(other());
+    await send(line(`tx-${charged.id}`, 'credit', { amount: 90 }));
+    await sendFile(db, bank.bankId, [], { through: LATER });
+    expect(await exceptions()).toEqual(['amount_differs resolved no_difference', 'missing_at_bank open']);
+  });
+});
+
+test('a transfer is missing that a file took back and never had, whatever its bank says', async () => {
+  await send(own());
+  const refundId = await refund(db, bank, charged.reference, 1, 'completed');
+  await send(line(`tx-${refundId}`, 'debit'));
+  expect(await says('reversed', 'Z', refundId)).toBe('reversed');
+  await sendFile(db, bank.bankId, [], { through: LATER });
+  expect(await exceptions()).toEqual(['amount_differs resolved reversed', 'missing_at_bank open']);
+});
+
 describe('a write-off', () => {
   test('cannot be refunded, and is taken back by itself once a file has the booking', async () => {
     await missing();
