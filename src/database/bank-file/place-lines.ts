@@ -192,7 +192,12 @@ export const keepExtra = (bankId: string) => sql`
   SELECT DISTINCT ON (e.id, e.direction, e.day, e.amount, e.currency) ${bankId}, e.id, e.direction, e.day, e.amount,
     e.currency, CASE e.reference WHEN coalesce(r.reference, b.reference) THEN e.reference END, e.is_reversal, e.charge,
     e.refund, e.is_extra, e.differs, e.first_matched_by, e.matched_by
-  FROM extra e JOIN billing_requests b ON b.id = e.charge LEFT JOIN refunds r ON r.id = e.refund
-  WHERE (SELECT count(*) FROM extra_bookings x WHERE x.billing_request_id = e.charge) < ${raw(EXTRA_MAX)}
+  FROM (SELECT *, row_number() OVER (PARTITION BY charge) AS nth FROM extra) AS e
+    JOIN billing_requests b ON b.id = e.charge LEFT JOIN refunds r ON r.id = e.refund
+  WHERE nth + (SELECT count(*) FROM extra_bookings x WHERE x.billing_request_id = e.charge) <= ${raw(EXTRA_MAX)}
+    OR EXISTS (
+      SELECT FROM extra_bookings x WHERE x.bank_id = ${bankId}
+        AND (x.bank_transaction_id, x.direction, x.booked_on, x.amount, x.currency)
+          = (e.id, e.direction, e.day, e.amount, e.currency))
   ON CONFLICT (bank_id, bank_transaction_id, direction, booked_on, amount, currency)
     DO UPDATE SET matched_by = excluded.matched_by`;

@@ -60,6 +60,18 @@ const missing = async (from?: string) => {
 
 const withdraw = (statementId: string) => withdrawBankFile(db, OPERATOR, statementId);
 
+test('of a charge’s extra lines some are kept, and a file that repeats them still has them', async () => {
+  const { reference } = await paid('A');
+  const lines = Array.from({ length: 120 }, (_, n) => debit(`S${n}`, { reference }));
+  await send([debit('A'), ...lines]);
+  const latest = await send(lines);
+  const kept = await db.rows<{
+    matchedBy: string;
+  }>`SELECT matched_by FROM extra_bookings WHERE bank_id = ${bank.bankId}`;
+  expect(kept).toEqual(Array(100).fill({ matchedBy: latest }));
+  expect(await exceptions()).toEqual(['unknown_here S0']);
+});
+
 test('a second debit in one file with its counterpart opens nothing', async () => {
   const { reference } = await paid('A');
   const id = await send([debit('A'), debit('B', { reference }), credit('C', { reference })], LATER);
