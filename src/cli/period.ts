@@ -4,14 +4,14 @@ import { closePeriod, reopenPeriod } from '../database/ledger/close-period';
 import { keepDigest, longStatements, readDigest, readFinality } from '../database/ledger/read-statement';
 import { readLastResult } from '../database/verify/nightly-result';
 import { eachDay, HASHED_MAX, onDay } from '../domain/books/statement';
-import { lastOfMonth } from '../domain/calendar';
+import { firstOfMonth, lastOfMonth } from '../domain/calendar';
 import { OperatorError } from '../domain/failures';
 import { counted } from '../domain/words/counted';
 import { digestOf } from '../files/statement-file';
 import { command, onEngine } from './command';
 import { anyRing } from './engine';
 import { readMonthPage } from './month-page';
-import { firstDayOf, monthArgument, operator, reasonOption, type Explained } from './options';
+import { monthArgument, operator, reasonOption, type Explained } from './options';
 import { progress } from './output';
 
 interface Closing extends Explained {
@@ -25,7 +25,7 @@ export function fill(period: Command): void {
     .addOption(reasonOption())
     .action(
       onEngine(async (db, _config, month: string, options: Closing) => {
-        const first = firstDayOf(month);
+        const first = firstOfMonth(month);
         const { changed, statements } = await db.transaction(async (trx) => ({
           changed: await closeVerified(trx, first, options),
           statements: await keepLongDigests(trx, month),
@@ -53,7 +53,7 @@ export function fill(period: Command): void {
     .addOption(reasonOption().makeOptionMandatory())
     .action(
       onEngine(async (db, _config, month: string, options: Explained) => {
-        await db.transaction((trx) => reopenPeriod(trx, operator(options), firstDayOf(month)));
+        await db.transaction((trx) => reopenPeriod(trx, operator(options), firstOfMonth(month)));
         return {
           json: { period: month, state: 'reopened', changed: true },
           text: `${month} is open again: close it when what was missing is posted`,
@@ -93,7 +93,7 @@ async function closeVerified(trx: Transaction, first: string, options: Closing):
  */
 async function keepLongDigests(trx: Transaction, month: string): Promise<number> {
   let done = 0;
-  const whole = { first: firstDayOf(month), last: lastOfMonth(month) };
+  const whole = { first: firstOfMonth(month), last: lastOfMonth(month) };
   for (const days of [...eachDay(whole).map(onDay), whole]) {
     for (const of of await longStatements(trx, days)) {
       const { edition } = await readFinality(trx, days, of.party);

@@ -38,8 +38,9 @@ export function fill(command: Command): void {
       ),
     )
     .action(
-      onEngine(async (db, { NETWORK_TIMEZONE: timeZone }, { date: day, currency = null }: Asked) => {
-        const date = day ?? addDays(calendarDay(new Date(), timeZone), -1);
+      onEngine(async (db, { NETWORK_TIMEZONE: timeZone }, asked: { date?: string; currency?: string }) => {
+        const currency = asked.currency ?? null;
+        const date = asked.date ?? addDays(calendarDay(new Date(), timeZone), -1);
         const { final, positions } = await readAll(db, { date, currency, timeZone });
         const totals = [...groupBy(positions, (one) => one.currency)].map(([of, all]) => ({
           currency: of,
@@ -76,11 +77,6 @@ export function fill(command: Command): void {
         };
       }, anyRing),
     );
-}
-
-interface Asked {
-  date?: string;
-  currency?: string | null;
 }
 
 /** The sum of all positions of a currency, in minor units. */

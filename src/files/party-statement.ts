@@ -22,8 +22,6 @@ import { digestOf } from './statement-file';
 interface Means {
   db: Database;
   config: { ACCEPTED_CURRENCIES: readonly string[]; NETWORK_TIMEZONE: string };
-  /** Told of a digest that could not be kept. */
-  warn: (details: object, message: string) => unknown;
 }
 
 /** @throws Failure invalid_request as `statementOf` does */
@@ -42,7 +40,7 @@ export async function readPartyStatement(
     // Each day of a month that goes on has another file, and none is kept.
     (trx, seen) => readStatement(trx, of, seen, !isOfMonth || seen.final),
   );
-  if (final && made !== null) await keepFileDigest(means, of, edition, made);
+  if (final && made !== null) await keepFileDigest(means.db, of, edition, made);
   return {
     date: of.days.last,
     ...(isOfMonth && { month: period }),
@@ -86,17 +84,9 @@ export async function statementOf(
   return { days: await settlementDays(db, party, period), currency, party };
 }
 
-/** Without it the file is read once more when it is asked for next. */
-export async function keepFileDigest(
-  { db, warn }: Means,
-  of: StatementOf,
-  edition: number,
-  sha256: string,
-): Promise<void> {
-  await keepDigest(db, of, edition, sha256).catch((err: unknown) =>
-    warn({ err }, 'the digest of a statement was not kept'),
-  );
-}
+/** A copy that only reads keeps none: the file is read once more when it is asked for next. */
+export const keepFileDigest = (...digest: Parameters<typeof keepDigest>): Promise<void> =>
+  keepDigest(...digest).catch(() => undefined);
 
 /** In major units; a sum that had to be rounded is beside them in full. */
 function shown(currency: string, totals: StatementTotals) {

@@ -16,10 +16,9 @@ export interface MonthTotal {
  *
  * @param month its first day
  */
-export async function readMonthTotals(db: Executor, month: string): Promise<MonthTotal[]> {
-  const found = await customPlan(db).rows<Omit<MonthTotal, 'amount'> & { amount: string }>`
-    SELECT currency, kind, (sum(count) FILTER (WHERE debits > 0))::int AS count, sum(debits)::text AS amount
+export function readMonthTotals(db: Executor, month: string): Promise<MonthTotal[]> {
+  return customPlan(db).rows<MonthTotal>`
+    SELECT currency, kind, (sum(count) FILTER (WHERE debits > 0))::int AS count, sum(debits) AS amount
     FROM ledger_balances WHERE day >= ${month}::date AND day < ${month}::date + interval '1 month'
     GROUP BY 1, 2 ORDER BY 1, 2`;
-  return found.map((one) => ({ ...one, amount: BigInt(one.amount) }));
 }

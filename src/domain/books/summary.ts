@@ -33,8 +33,6 @@ export function daysBetween(from: string, to: string): number {
   return Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS) + 1;
 }
 
-export const firstOfMonth = (day: string) => `${day.slice(0, 7)}-01`;
-
 /** @returns in order of day and currency; days without movements are left out */
 export function summarized(lines: DailyTotal[]) {
   return {
