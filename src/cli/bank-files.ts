@@ -72,19 +72,16 @@ export function fill(files: Command): void {
     );
 }
 
-/** @throws OperatorError where it is none */
 export async function requireBank(db: Database, bankId: string): Promise<Entity> {
   const bank = await findEntity(db, bankId);
   if (bank?.type !== 'bank') throw new OperatorError(`${bankId} is no bank. See "assent entity list".`);
   return bank;
 }
 
-/** How far the files of a bank reach, and what is in none of them. */
 async function readBank(db: Database, { entityId: bankId, name }: Entity) {
   return {
     bankId,
     name,
-    /** The last day that its files reach, by currency. */
     reached: await readReached(db, bankId),
     withoutLine: await bookingsWithoutLine(db, bankId),
     files: (await listBankFiles(db, bankId, NEWEST)).items,

@@ -91,28 +91,21 @@ export function fill(exceptions: Command): void {
     )
     .addOption(reasonOption().makeOptionMandatory())
     .action(
-      onEngine(
-        async (
-          db,
-          _config,
-          exceptionId: string,
-          found: Explained & Pick<Finding, 'resolution'> & { bankTransactionId?: string },
-        ) => {
-          const actor = operator(found);
-          const by = { cause: 'operator', note: actor.reason, actor } as const;
-          const { resolution, bankTransactionId = null } = found;
-          const mayHaveId = resolution === 'reversed' || resolution === 'confirmed';
-          if (bankTransactionId === null ? resolution === 'reversed' : !mayHaveId)
-            throw new OperatorError(
-              '--bank-transaction-id: needed for what is reversed, and else for a refund that is confirmed alone',
-            );
-          const finding = { resolution, bankTransactionId };
-          return {
-            json: await db.transaction((trx) => resolveException(trx, by, exceptionId, finding)),
-            text: `${exceptionId} is resolved: ${resolution}`,
-          };
-        },
-      ),
+      onEngine(async (db, _config, exceptionId: string, found: Explained & Finding) => {
+        const actor = operator(found);
+        const by = { cause: 'operator', note: actor.reason, actor } as const;
+        const { resolution, bankTransactionId = null } = found;
+        const mayHaveId = resolution === 'reversed' || resolution === 'confirmed';
+        if (bankTransactionId === null ? resolution === 'reversed' : !mayHaveId)
+          throw new OperatorError(
+            '--bank-transaction-id: needed for what is reversed, and else for a refund that is confirmed alone',
+          );
+        const finding = { resolution, bankTransactionId };
+        return {
+          json: await db.transaction((trx) => resolveException(trx, by, exceptionId, finding)),
+          text: `${exceptionId} is resolved: ${resolution}`,
+        };
+      }),
     );
 }
 

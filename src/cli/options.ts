@@ -44,7 +44,6 @@ export const monthArgument = () =>
 export const momentOption = (flags: string, description: string) =>
   parsedOption(flags, `${description}, as in 2026-01-31T09:00:00Z`, parseInstant);
 
-/** An option whose value the domain reads or refuses. */
 export function parsedOption<Value>(
   flags: string,
   description: string,

@@ -32,7 +32,6 @@ export const withSum = <Row extends { amount: bigint; currency: string }>(row: R
   ...shownSum(row.amount, row.currency),
 });
 
-/** A party in a table: its name and its id. */
 export const partyCell = (name: string | null | undefined, id: string) =>
   name == null ? id : `${shortName(name)}\n${id}`;
 
@@ -87,5 +86,4 @@ export function createProgress(terminal: Pick<NodeJS.WriteStream, 'isTTY' | 'wri
   };
 }
 
-/** The progress of this process's command. */
 export const progress = createProgress(process.stderr);

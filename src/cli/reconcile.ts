@@ -56,7 +56,6 @@ interface Scan {
   overdue: number;
   withoutWorkflow: number;
   restarted: number;
-  /** The first `LISTED_MAX`. */
   found: Wrong[];
 }
 
@@ -66,7 +65,6 @@ interface Report extends Scan {
   rowless: Rowless;
   /** Workflows still missing or overdue in the end. */
   remaining: number;
-  /** Reasons why it cannot go on. */
   problems: string[];
 }
 

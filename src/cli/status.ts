@@ -73,7 +73,6 @@ async function readStatus(db: Database, config: Config) {
   }
 }
 
-/** Exceptions without a resolution: waiting, or under investigation. */
 function exceptionsOf(unresolved: Awaited<ReturnType<typeof unresolvedExceptions>>) {
   const kinds = unresolved.map(({ count, investigating, ...one }) => ({
     ...one,
@@ -117,7 +116,6 @@ function inWords(report: Report): string {
   return [factsOf(facts), ...tablesOf(report)].join('\n');
 }
 
-/** Settlements of a bank in a currency that its files do not reach. */
 function unreachedInWords(one: Omit<Unreached, 'amount'>): string {
   const { bankId, name, currency, bookings, since, reached } = one;
   const files = reached === null ? `no file in ${currency}` : `files in ${currency} up to ${reached}`;

@@ -12,7 +12,6 @@ const READ_MAX = 200_000;
 /** A table is laid out whole in memory, and no person reads more rows. JSON has all. */
 const TABLE_ROWS_MAX = 1_000;
 
-/** `assent trial-balance`: debits and credits of each account, which add up to zero. */
 export function fill(command: Command): void {
   takingJson(command)
     .addOption(dayOption('--date <day>', 'at the end of this day of the network’s zone; left out, now'))
@@ -30,7 +29,7 @@ export function fill(command: Command): void {
           json: {
             date,
             ok,
-            totals: totals.map(({ partyId: _, name: __, account: ___, ...one }) => inMajor(one)),
+            totals: totals.map(({ currency, debits, credits }) => inMajor({ currency, debits, credits })),
             accounts: accounts.map(inMajor),
             cut,
           },

@@ -13,7 +13,6 @@ const LISTED_MAX = 10_000;
 
 const WORDS = { write_off: 'borne by the network', write_off_return: 'taken back', none: 'no entry' };
 
-/** `assent write-offs`: what was written off in a month, by whom and why, and what came back. */
 export function fill(command: Command): void {
   takingJson(command)
     .addOption(monthOption().makeOptionMandatory())

@@ -16,7 +16,6 @@ import { webhookUrl } from '../webhook/webhook-endpoint';
 
 const PROVIDER = { roles: ['provider'], limit: 'caller' } as const;
 
-/** Callers who see several merchants. */
 const SEES_MERCHANTS = { roles: ['provider', 'bank'], limit: 'caller' } as const;
 
 /** Most merchants in one call, as the network's document says. */

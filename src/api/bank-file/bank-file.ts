@@ -185,17 +185,11 @@ async function listStatements({ caller, query, deps: { db } }: QueryCall<typeof 
 
 async function showStatement({ caller, deps, params }: PathCall<typeof statementPath>) {
   const statement = await readBankFile(deps.db, params.statementId, caller.entityId);
-  const { statementId, status, summary, createdAt, endedAt } = statement;
+  const differencesUrl = `/v1/bank/statements/${statement.statementId}/differences.csv`;
+  const fields = shown.fieldsOf(bankStatement, statement);
   return {
     message: messageOf(statement),
-    data: {
-      statementId,
-      status,
-      summary,
-      differencesUrl: `/v1/bank/statements/${statementId}/differences.csv`,
-      createdAt,
-      completedAt: endedAt,
-    },
+    data: { ...fields, differencesUrl, completedAt: statement.endedAt },
   };
 }
 

@@ -239,13 +239,10 @@ async function showException({ caller, params, deps }: PathCall<typeof exception
 
 /** The note of the bank that is asked is that bank's. */
 const shownException = (exception: ExceptionRecord, caller: Pick<Caller, 'role' | 'entityId'>) => ({
+  ...shown.fieldsOf(exceptionShown, exception),
   ...shownTo(caller, exception),
   amount: formatAmount(exception.amount, exception.currency),
-  direction: exception.direction,
   bookedAmount: formatIfAny(exception.bookedAmount, exception.bookedCurrency),
-  bookedCurrency: exception.bookedCurrency,
-  merchantName: exception.merchantName,
-  bankName: exception.bankName,
   note: exception.bankId === caller.entityId ? exception.bankNote : null,
 });
 

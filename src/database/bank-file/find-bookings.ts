@@ -34,3 +34,11 @@ export async function findBookings(db: Executor, chargeIds: string[]): Promise<B
     FROM extra_bookings WHERE billing_request_id = ANY(${chargeIds})
     ORDER BY is_extra, settlement_day, booked_on, identifier LIMIT ${FOUND_MAX}`;
 }
+
+/** SQL: whether a bank's file has lines that the end of a charge or refund may explain. */
+export const fileHas = (row: string, chargeId: string) => `EXISTS (
+    SELECT FROM extra_bookings e WHERE e.billing_request_id = ${row}.${chargeId})
+  OR EXISTS (
+    SELECT FROM reconciliation_exceptions x
+    WHERE x.bank_id = ${row}.bank_id AND x.bank_transaction_id = ${row}.bank_transaction_id
+      AND x.kind = 'unknown_here' AND x.billing_request_id IS NULL AND NOT x.withdrawn AND x.resolution IS NULL) AS is_in_file`;

@@ -65,7 +65,6 @@ export interface StatementTotals extends Movements {
   closingBalance: bigint;
   /** Reconciliation exceptions that were not resolved when the last day ended. */
   exceptionsOpen: number;
-  /** The balance at the end of each day. */
   balances: { date: string; closingBalance: bigint }[];
 }
 

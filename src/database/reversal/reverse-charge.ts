@@ -66,7 +66,7 @@ export async function reverseRest(trx: Executor, cause: Cause, of: OfCharge): Pr
         kind: 'reversal',
         paid: reversed,
         booked: { identifier: bankTransactionId, billingRequestId },
-        // The network gets back what it bore: that part of the bank's debt would be written off twice.
+        // What the network bore goes back to it: the bank's debt would be written off twice.
         writtenOff: borne < amount ? borne : amount,
       },
     },
@@ -86,15 +86,12 @@ async function takeRest(
             FROM billing_requests WHERE id = ${reversal.billingRequestId}) AS c
       WHERE b.id = c.id AND b.status = 'successful' AND c.rest > 0 RETURNING b.*, c.rest, settling_now(b.biller_id) AS at),
     reversal AS (
-      INSERT INTO reversals (transaction_id, reference, exception_id, refund_id, billing_request_id,
-      merchant_id,
+      INSERT INTO reversals (transaction_id, reference, exception_id, refund_id, billing_request_id, merchant_id,
         provider_id, customer_id, bank_id, payee_customer_id, payee_bank_id, amount, currency,
-        bank_transaction_id,
-        created_at, metadata)
-      SELECT ${reversal.transactionId}, ${reversal.reversalReference}, x.id, ${reversal.refundId}, b.id,
-      b.merchant_id, b.provider_id, b.customer_id,
-        b.bank_id, b.payee_customer_id, b.payee_bank_id, b.rest, b.currency, x.reversal_bank_transaction_id,
-        b.at, b.metadata
+        bank_transaction_id, created_at, metadata)
+      SELECT ${reversal.transactionId}, ${reversal.reversalReference}, x.id, ${reversal.refundId}, b.id, b.merchant_id,
+        b.provider_id, b.customer_id, b.bank_id, b.payee_customer_id, b.payee_bank_id, b.rest, b.currency,
+        x.reversal_bank_transaction_id, b.at, b.metadata
       FROM charge b JOIN reconciliation_exceptions x ON x.id = ${reversal.exceptionId}
       RETURNING amount, created_at, bank_transaction_id)
     SELECT v.amount, b.currency, b.reference, b.biller_id, b.merchant_id, b.metadata,

@@ -2,7 +2,6 @@ import type { KindOfReason } from '../charge';
 import { groupBy } from '../group';
 import type { Movement } from './statement';
 
-/** The total of a day, currency and type of movement. */
 export type DailyTotal = Movement & {
   /** `2026-11-21`, in the network's zone. */
   day: string;
