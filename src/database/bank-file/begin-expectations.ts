@@ -17,17 +17,23 @@ export async function beginExpectations(
 }
 
 /** The operator's word: it holds until a file's earlier `from`. */
-export async function setExpectationsBegin(trx: Transaction, by: Actor, bankId: string, begins: string) {
-  const change = trx.oneRow<{ before: string | null }>`
-    WITH old AS (SELECT begins FROM expectations WHERE bank_id = ${bankId} FOR UPDATE)
-    INSERT INTO expectations (bank_id, begins) VALUES (${bankId}, ${begins})
+export async function setExpectationsBegin(
+  trx: Transaction,
+  by: Actor,
+  bankId: string,
+  begins: string,
+): Promise<void> {
+  const before = await trx.row<{ begins: string }>`
+    SELECT begins::text FROM expectations WHERE bank_id = ${bankId} FOR UPDATE`;
+  const change = trx.oneRow<{ begins: string }>`
+    INSERT INTO expectations AS e (bank_id, begins) VALUES (${bankId}, ${begins})
     ON CONFLICT (bank_id) DO UPDATE SET begins = excluded.begins, statement_id = NULL
-    RETURNING (SELECT begins::text FROM old) AS before`;
-  await act(trx, by, change, ({ before }) => ({
+    RETURNING begins::text`;
+  await act(trx, by, change, (after) => ({
     action: 'bank_files.expected_from',
     entityId: bankId,
-    before: { begins: before },
-    after: { begins },
+    before: { begins: before?.begins ?? null },
+    after,
   }));
 }
 
