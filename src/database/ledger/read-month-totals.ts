@@ -3,8 +3,8 @@ import type { Executor } from '../pool/connection';
 import { customPlan } from '../pool/statement';
 
 /**
- * Entries of each kind in a month, over all parties, and their sum in minor units. Each entry debits
- * one account, so what was debited is what moved.
+ * Entries of each kind in a month, over all parties, and their sum in minor units. Each entry
+ * debits one account, so what was debited is what moved.
  *
  * @param month its first day
  */
