@@ -11,30 +11,13 @@ import { progress, write } from './output';
 /** Most events that a person reads; they are held in memory. `--json` writes page by page. */
 const SHOWN_MAX = 1_000;
 
-const COLUMNS = [
-  'at',
-  'actor',
-  'action',
-  'entityId',
-  'before',
-  'after',
-  'reason',
-  'requestId',
-  'ownRequestId',
-] as const;
-
-interface Filter {
-  entity?: string;
-  since?: Date;
-  json?: boolean;
-}
-
 export function fill(audit: Command): void {
   takingJson(audit)
     .option('--entity <id>', 'only what this entity did, or what was done to it')
     .addOption(momentOption('--since <time>', 'only from then on'))
     .action(
-      onEngine(async (db, _config, { entity, since, json = false }: Filter) => {
+      onEngine(async (db, _config, options: { entity?: string; since?: Date; json?: boolean }) => {
+        const { entity, since, json = false } = options;
         if (entity !== undefined && !(await findEntity(db, entity))) throw unknownEntity();
         const events = readAuditEvents(db, { entityId: entity, since });
         if (json) return writeJson(events);
@@ -47,8 +30,7 @@ async function writeJson(pages: AsyncIterable<RecordedAuditEvent[]>): Promise<vo
   await write('{"events":[');
   let separator = '';
   for await (const page of pages) {
-    for (const event of page) {
-      const shown = Object.fromEntries(COLUMNS.map((name) => [name, event[name]]));
+    for (const { id: _, ...shown } of page) {
       await write(separator + JSON.stringify(shown));
       separator = ',';
     }

@@ -1,19 +1,16 @@
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
-import { AGES, bookingsWithoutLine } from '../database/bank-file/age-bookings';
+import { bookingsWithoutLine } from '../database/bank-file/age-bookings';
 import { setExpectationsBegin } from '../database/bank-file/begin-expectations';
 import { listBankFiles, readReached } from '../database/bank-file/list-bank-files';
 import { readBankFile } from '../database/bank-file/receive-bank-file';
-import { bankIds } from '../database/bank-file/unreached-bookings';
 import { withdrawBankFile } from '../database/bank-file/withdraw-bank-file';
-import { entityNames, findEntity } from '../database/entity/create-entity';
+import { findEntity, listEntities, type Entity } from '../database/entity/create-entity';
 import type { Database } from '../database/pool/connection';
 import { OperatorError } from '../domain/failures';
 import { inMoney } from '../domain/money';
 import { counted } from '../domain/words/counted';
 import { differencesFile } from '../files/bank-file/differences-file';
-import { csvOf, recordsOf } from '../files/write-csv';
+import { eachChunk } from '../files/write-csv';
 import { command, onEngine } from './command';
 import { anyRing } from './engine';
 import { dayArgument, operator, reasonOption, type Explained } from './options';
@@ -29,11 +26,9 @@ export function fill(files: Command): void {
     .option('--bank <id>', 'only those of this bank')
     .action(
       onEngine(async (db, _config, { bank }: { bank?: string }) => {
-        if (bank !== undefined) await requireBank(db, bank);
-        const ids = bank === undefined ? await bankIds(db) : [bank];
-        const names = await entityNames(db, ids);
+        const found = bank === undefined ? await listEntities(db) : [await requireBank(db, bank)];
         const banks: Bank[] = [];
-        for (const id of ids) banks.push(await readBank(db, id, names.get(id) ?? ''));
+        for (const one of found) if (one.type === 'bank') banks.push(await readBank(db, one));
         const json = banks.map((one) => ({ ...one, withoutLine: one.withoutLine.map(withSum) }));
         return { json: { banks: json }, text: banks.map(inWords).join('\n') };
       }, anyRing),
@@ -46,7 +41,7 @@ export function fill(files: Command): void {
     .action(
       onEngine(async (db, _config, statementId: string) => {
         const file = differencesFile(db, await readBankFile(db, statementId));
-        await pipeline(Readable.from(recordsOf(file.pages)), csvOf(file), printed);
+        await eachChunk(file, (chunk) => write(chunk.toString()));
       }, anyRing),
     );
 
@@ -77,27 +72,18 @@ export function fill(files: Command): void {
     );
 }
 
-async function printed(chunks: AsyncIterable<Buffer>): Promise<void> {
-  for await (const chunk of chunks) await write(chunk.toString());
+export async function requireBank(db: Database, bankId: string): Promise<Entity> {
+  const bank = await findEntity(db, bankId);
+  if (bank?.type !== 'bank') throw new OperatorError(`${bankId} is no bank. See "assent entity list".`);
+  return bank;
 }
 
-/** @throws OperatorError where it is none */
-export async function requireBank(db: Database, bankId: string): Promise<void> {
-  if ((await findEntity(db, bankId))?.type !== 'bank')
-    throw new OperatorError(`${bankId} is no bank. See "assent entity list".`);
-}
-
-/** How far the files of a bank reach, and what is in none of them. */
-async function readBank(db: Database, bankId: string, name: string) {
+async function readBank(db: Database, { entityId: bankId, name }: Entity) {
   return {
     bankId,
     name,
-    /** The last day that its files reach, by currency. */
-    reached: Object.fromEntries(await readReached(db, bankId)),
-    withoutLine: (await bookingsWithoutLine(db, bankId)).map(({ age, ...one }) => ({
-      olderThanDays: AGES[age - 1] ?? 0,
-      ...one,
-    })),
+    reached: await readReached(db, bankId),
+    withoutLine: await bookingsWithoutLine(db, bankId),
     files: (await listBankFiles(db, bankId, NEWEST)).items,
   };
 }

@@ -14,11 +14,6 @@ import { progress, tableOf } from './output';
 /** SQLSTATE of a statement that writes on a server that only reads. */
 const READ_ONLY = '25006';
 
-interface Options {
-  from?: string | null;
-  to?: string | null;
-}
-
 export function fill(books: Command): void {
   command(
     books,
@@ -28,7 +23,8 @@ export function fill(books: Command): void {
     .addOption(dayOption('--from <day>', 'only from this day of the network’s zone on'))
     .addOption(dayOption('--to <day>', 'only up to this day'))
     .action(
-      onEngine(async (db, config, { from = null, to = null }: Options) => {
+      onEngine(async (db, config, options: { from?: string; to?: string }) => {
+        const { from = null, to = null } = options;
         if (from !== null && to !== null && from > to) throw new OperatorError('--from is after --to');
         const means = { db, keys: await provenKeys(db), timeZone: config.NETWORK_TIMEZONE };
         const verified = await verify(compareBooks(means, { from, to }), ({ compared, differences }, check) =>

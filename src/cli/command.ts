@@ -17,7 +17,6 @@ export const unknownEntity = (what = 'entity') =>
 
 type Action = (...given: unknown[]) => Promise<void>;
 
-/** A command of `parent` that takes `--json`. */
 export function command(parent: Command, name: string, description: string): Command {
   return takingJson(parent.command(name).description(description));
 }

@@ -107,7 +107,6 @@ async function examine(): Promise<Finding[]> {
   }
 }
 
-/** @returns whether the schema fits */
 async function examineDatabase(check: Check, { config, db }: Means): Promise<Finding> {
   const { NETWORK_TIMEZONE } = config;
   const postgres = await check('postgres', [], async () => {
@@ -249,7 +248,6 @@ async function judgeSchedules(client: Client): Promise<string> {
   return `all run, next ${next.join(', ')}`;
 }
 
-/** A fault; the message names its remedy. */
 class Wrong extends OperatorError {}
 /** A fault that stops no work now. */
 class Warned extends OperatorError {}

@@ -93,7 +93,6 @@ export function keysOf(config: Config): string {
   throw notGiven('ASSENT_KEYS');
 }
 
-/** The error for a missing setting that names the engine. */
 export function notGiven(setting: 'ASSENT_KEYS' | 'DATABASE_URL' | 'TEMPORAL_ADDRESS'): ConfigError {
   const lock = readEngineLock(FOLDER);
   if (lock && lock.databaseUrl === undefined && lives(lock)) {

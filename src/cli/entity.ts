@@ -40,11 +40,6 @@ interface AtOnce extends Explained {
   now?: boolean;
 }
 
-interface Endpoint extends Explained {
-  set?: string;
-  clear?: boolean;
-}
-
 const atOnceOption = () => new Option('--now', 'the old one is dead at once: for one that has leaked');
 
 export function fill(entity: Command): void {
@@ -162,7 +157,7 @@ async function setEndpoint(
   db: Database,
   config: Config,
   entityId: string,
-  { set, clear, ...options }: Endpoint,
+  { set, clear, ...options }: Explained & { set?: string; clear?: boolean },
 ): Promise<Outcome> {
   const url = clear ? null : set && webhookUrl(config, '--set', set);
   if (url === undefined) {

@@ -1,20 +1,16 @@
 import { Option, type Command } from 'commander';
+import type { Finding } from '../database/reconciliation-exception/end-exceptions';
 import {
   operatorsExceptions,
   readException,
   type ExceptionRecord,
 } from '../database/reconciliation-exception/list-exceptions';
 import { resolveException, takeAsOperator } from '../database/resolution/resolve-exception';
-import { EXCEPTION_STATES, type ExceptionState } from '../domain/lifecycle';
+import { EXCEPTION_STATES } from '../domain/lifecycle';
 import { formatAmount, formatIfAny, inMoney } from '../domain/money';
 import { OperatorError } from '../domain/failures';
 import { NAME_MAX, parseText } from '../domain/plain-text';
-import {
-  EXCEPTION_KINDS,
-  RESOLUTIONS,
-  type ExceptionKind,
-  type Resolution,
-} from '../domain/books/reconciliation-exception';
+import { EXCEPTION_KINDS, RESOLUTIONS } from '../domain/books/reconciliation-exception';
 import { command, onEngine } from './command';
 import { anyRing } from './engine';
 import { operator, parsedOption, reasonOption, type Explained } from './options';
@@ -28,16 +24,7 @@ import { factsOf, shortName, tableOf } from './output';
 /** The table is laid out whole in memory, and no operator reads more rows at once. */
 const LISTED_MAX = 1_000;
 
-interface Filter {
-  state?: ExceptionState;
-  kind?: ExceptionKind;
-  entity?: string;
-}
-
-interface Found extends Explained {
-  resolution: Resolution;
-  bankTransactionId?: string;
-}
+type Filter = Parameters<typeof operatorsExceptions>[1] & { entity?: string };
 
 export function fill(exceptions: Command): void {
   command(exceptions, 'list', 'those that are not resolved, oldest first')
@@ -45,8 +32,8 @@ export function fill(exceptions: Command): void {
     .addOption(new Option('--kind <kind>', 'only those of this kind').choices(EXCEPTION_KINDS))
     .option('--entity <id>', 'only those of this bank, merchant or provider')
     .action(
-      onEngine(async (db, _config, { entity, ...filter }: Filter) => {
-        const found = await operatorsExceptions(db, { ...filter, entityId: entity }, LISTED_MAX + 1);
+      onEngine(async (db, _config, { entity: entityId, ...filter }: Filter) => {
+        const found = await operatorsExceptions(db, { ...filter, entityId }, LISTED_MAX + 1);
         const listed = found.slice(0, LISTED_MAX);
         if (found.length > LISTED_MAX) {
           process.stderr.write(`These are the oldest ${LISTED_MAX}: narrow it with --kind or --entity.\n`);
@@ -104,7 +91,7 @@ export function fill(exceptions: Command): void {
     )
     .addOption(reasonOption().makeOptionMandatory())
     .action(
-      onEngine(async (db, _config, exceptionId: string, found: Found) => {
+      onEngine(async (db, _config, exceptionId: string, found: Explained & Finding) => {
         const actor = operator(found);
         const by = { cause: 'operator', note: actor.reason, actor } as const;
         const { resolution, bankTransactionId = null } = found;

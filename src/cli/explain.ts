@@ -8,7 +8,6 @@ import { Failure, OperatorError } from '../domain/failures';
  */
 const CANNOT_NOW = /^(25006|40|53|55P03|57014|57P)/;
 
-/** Postgres's code for a missing table. */
 const UNDEFINED_TABLE = '42P01';
 
 /** @returns undefined where the database does not answer, and for errors that are not its fault */

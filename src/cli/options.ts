@@ -2,7 +2,7 @@ import { Argument, Option } from 'commander';
 import type { Actor } from '../database/record/audit-event';
 import { parseDay, parseInstant, parseMonth } from '../domain/calendar';
 import { OperatorError } from '../domain/failures';
-import { refuse, type Parsed } from '../domain/parsed';
+import { accept, refuse, type Parsed } from '../domain/parsed';
 import { DESCRIPTION_MAX, parseText } from '../domain/plain-text';
 import { operatorActor } from '../process/operator';
 
@@ -23,10 +23,11 @@ export function operator({ reason }: Explained): Actor {
   return operatorActor(reason ?? null);
 }
 
-const readDay = (given: string): Parsed<string> => {
-  const parsed = parseDay(given);
-  return parsed.ok ? parsed : refuse('is no day: write it as in 2026-11-01');
-};
+const reading = (parse: (given: string) => Parsed<string>, otherwise: string) => (given: string) =>
+  parse(given).ok ? accept(given) : refuse(otherwise);
+
+const readDay = reading(parseDay, 'is no day: write it as in 2026-11-01');
+const readMonth = reading(parseMonth, 'is no month: write it as in 2026-11');
 
 export const dayOption = (flags: string, description: string) =>
   parsedOption(flags, `${description}, as in 2026-11-01`, readDay);
@@ -34,24 +35,15 @@ export const dayOption = (flags: string, description: string) =>
 export const dayArgument = () =>
   new Argument('<day>', '2026-11-01').argParser((given) => accepted(given, readDay(given)));
 
-const readMonth = (given: string): Parsed<string> => {
-  const parsed = parseMonth(given);
-  return parsed.ok ? parsed : refuse('is no month: write it as in 2026-11');
-};
+export const monthOption = () =>
+  parsedOption('--month <month>', 'a month of the network’s zone, as in 2026-11', readMonth);
 
-export const monthOption = (flags = '--month <month>') =>
-  parsedOption(flags, 'a month of the network’s zone, as in 2026-11', readMonth);
-
-/** A new one for each command. */
 export const monthArgument = () =>
   new Argument('<month>', '2026-11').argParser((given) => accepted(given, readMonth(given)));
-
-export const firstDayOf = (month: string) => `${month}-01`;
 
 export const momentOption = (flags: string, description: string) =>
   parsedOption(flags, `${description}, as in 2026-01-31T09:00:00Z`, parseInstant);
 
-/** An option whose value the domain reads or refuses. */
 export function parsedOption<Value>(
   flags: string,
   description: string,

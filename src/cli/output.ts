@@ -32,9 +32,8 @@ export const withSum = <Row extends { amount: bigint; currency: string }>(row: R
   ...shownSum(row.amount, row.currency),
 });
 
-/** A party in a table: its name and its id. */
-export const partyCell = (name: string | undefined, id: string) =>
-  name === undefined ? id : `${shortName(name)}\n${id}`;
+export const partyCell = (name: string | null | undefined, id: string) =>
+  name == null ? id : `${shortName(name)}\n${id}`;
 
 /** Facts as lines, with the names in a column; facts without a value are left out. */
 export function factsOf(facts: [name: string, value: Cell][]): string {
@@ -43,20 +42,6 @@ export function factsOf(facts: [name: string, value: Cell][]): string {
     .filter(([, value]) => value !== null && value !== undefined)
     .map(([name, value]) => `${name.padEnd(width)}${String(shown(value))}`)
     .join('\n');
-}
-
-/**
- * The progress of a long command, in a terminal line that is overwritten. It has no escape
- * sequences, so it is the same line on every terminal, with NO_COLOR, and in a log.
- */
-interface Progress {
-  say(line: string): void;
-  /** Writes the line behind a bar, where the total is known. */
-  part(done: number, of: number, line: string): void;
-  /** Writes no further line: a reader of JSON wants nothing else. */
-  silence(): void;
-  /** Erases the line. */
-  end(): void;
 }
 
 /** Width of a terminal that does not report it. */
@@ -71,9 +56,11 @@ function bar(done: number, of: number): string {
   return `[${full}] ${String(Math.floor(part * 100)).padStart(3)} %`;
 }
 
-type Terminal = Pick<NodeJS.WriteStream, 'isTTY' | 'write'> & { columns?: number };
-
-export function createProgress(terminal: Terminal): Progress {
+/**
+ * The progress of a long command, in a terminal line that is overwritten. It has no escape
+ * sequences, so it is the same line on every terminal, with NO_COLOR, and in a log.
+ */
+export function createProgress(terminal: Pick<NodeJS.WriteStream, 'isTTY' | 'write'> & { columns?: number }) {
   let written = 0;
   let silent = false;
   const put = (line: string) => {
@@ -85,7 +72,9 @@ export function createProgress(terminal: Terminal): Progress {
   };
   return {
     say: put,
-    part: (done, of, line) => put(`${bar(done, of)} ${line}`),
+    /** Writes the line behind a bar, where the total is known. */
+    part: (done: number, of: number, line: string) => put(`${bar(done, of)} ${line}`),
+    /** Writes no further line: a reader of JSON wants nothing else. */
     silence() {
       silent = true;
     },
@@ -97,5 +86,4 @@ export function createProgress(terminal: Terminal): Progress {
   };
 }
 
-/** The progress of this process's command. */
 export const progress = createProgress(process.stderr);

@@ -1,18 +1,22 @@
 import type { Command } from 'commander';
-import type { Transaction } from '../database/pool/connection';
+import { unreachedThrough } from '../database/bank-file/unreached-bookings';
+import type { Database, Transaction } from '../database/pool/connection';
 import { closePeriod, reopenPeriod } from '../database/ledger/close-period';
 import { keepDigest, longStatements, readDigest, readFinality } from '../database/ledger/read-statement';
+import { readMonthTotals } from '../database/ledger/read-month-totals';
+import { sumUnresolved } from '../database/reconciliation-exception/sum-unresolved';
 import { readLastResult } from '../database/verify/nightly-result';
 import { eachDay, HASHED_MAX, onDay } from '../domain/books/statement';
-import { lastOfMonth } from '../domain/calendar';
+import { firstOfMonth, lastOfMonth } from '../domain/calendar';
 import { OperatorError } from '../domain/failures';
+import { inMoney } from '../domain/money';
 import { counted } from '../domain/words/counted';
 import { digestOf } from '../files/statement-file';
-import { command, onEngine } from './command';
+import { command, onEngine, type Outcome } from './command';
 import { anyRing } from './engine';
-import { readMonthPage } from './month-page';
-import { firstDayOf, monthArgument, operator, reasonOption, type Explained } from './options';
-import { progress } from './output';
+import { monthArgument, operator, reasonOption, type Explained } from './options';
+import { partyCell, progress, tableOf, withSum } from './output';
+import { atLeast, booksInWords } from './status';
 
 interface Closing extends Explained {
   despiteDifferences?: boolean;
@@ -25,7 +29,7 @@ export function fill(period: Command): void {
     .addOption(reasonOption())
     .action(
       onEngine(async (db, _config, month: string, options: Closing) => {
-        const first = firstDayOf(month);
+        const first = firstOfMonth(month);
         const { changed, statements } = await db.transaction(async (trx) => ({
           changed: await closeVerified(trx, first, options),
           statements: await keepLongDigests(trx, month),
@@ -53,13 +57,40 @@ export function fill(period: Command): void {
     .addOption(reasonOption().makeOptionMandatory())
     .action(
       onEngine(async (db, _config, month: string, options: Explained) => {
-        await db.transaction((trx) => reopenPeriod(trx, operator(options), firstDayOf(month)));
+        await db.transaction((trx) => reopenPeriod(trx, operator(options), firstOfMonth(month)));
         return {
           json: { period: month, state: 'reopened', changed: true },
           text: `${month} is open again: close it when what was missing is posted`,
         };
       }, anyRing),
     );
+}
+
+/** The page of a closed month: what moved, and what is still open beside it. */
+async function readMonthPage(db: Database, month: string): Promise<Outcome> {
+  const totals = await readMonthTotals(db, firstOfMonth(month));
+  const exceptions = await sumUnresolved(db);
+  const unreached = await unreachedThrough(db, lastOfMonth(month));
+  const books = await readLastResult(db);
+  const { differences, verifiedAt } = books;
+  const rows = [
+    ...totals.map((one) => [`${one.kind.replaceAll('_', ' ')}s`, one.count, inMoney(one)]),
+    ...exceptions.map((one) => [`open exceptions now: ${one.kind}`, one.count, inMoney(one)]),
+    ...unreached.map((one) => [
+      `settled and not reached by files of\n${partyCell(one.name, one.bankId)}`,
+      atLeast(one, one.bookings),
+      `${inMoney(one)}\nreached: ${one.reached ?? 'no day'}`,
+    ]),
+  ];
+  return {
+    json: {
+      totals: totals.map(withSum),
+      exceptionsOpen: exceptions.map(withSum),
+      bookingsUnreached: unreached.map(withSum),
+      books: { differences, verifiedAt: differences === null ? null : verifiedAt },
+    },
+    text: `${tableOf(['in the month', 'count', 'sum'], rows)}\nBooks: ${booksInWords(books)}`,
+  };
 }
 
 /**
@@ -93,7 +124,7 @@ async function closeVerified(trx: Transaction, first: string, options: Closing):
  */
 async function keepLongDigests(trx: Transaction, month: string): Promise<number> {
   let done = 0;
-  const whole = { first: firstDayOf(month), last: lastOfMonth(month) };
+  const whole = { first: firstOfMonth(month), last: lastOfMonth(month) };
   for (const days of [...eachDay(whole).map(onDay), whole]) {
     for (const of of await longStatements(trx, days)) {
       const { edition } = await readFinality(trx, days, of.party);

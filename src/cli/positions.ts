@@ -23,10 +23,6 @@ const POSITIONS_MAX = 200_000;
 /** A table is laid out whole in memory, and no person reads more rows. JSON has all. */
 const TABLE_ROWS_MAX = 1_000;
 
-/**
- * `assent positions`: who owes whom of what settled on a day, of all parties, and whether that adds
- * up to zero.
- */
 export function fill(command: Command): void {
   takingJson(command)
     .addOption(dayOption('--date <day>', 'a settlement day of the network’s zone; left out, yesterday'))
@@ -38,8 +34,9 @@ export function fill(command: Command): void {
       ),
     )
     .action(
-      onEngine(async (db, { NETWORK_TIMEZONE: timeZone }, { date: day, currency = null }: Asked) => {
-        const date = day ?? addDays(calendarDay(new Date(), timeZone), -1);
+      onEngine(async (db, { NETWORK_TIMEZONE: timeZone }, asked: { date?: string; currency?: string }) => {
+        const currency = asked.currency ?? null;
+        const date = asked.date ?? addDays(calendarDay(new Date(), timeZone), -1);
         const { final, positions } = await readAll(db, { date, currency, timeZone });
         const totals = [...groupBy(positions, (one) => one.currency)].map(([of, all]) => ({
           currency: of,
@@ -78,18 +75,11 @@ export function fill(command: Command): void {
     );
 }
 
-interface Asked {
-  date?: string;
-  currency?: string | null;
-}
-
-/** The sum of all positions of a currency, in minor units. */
 interface Total {
   currency: string;
   sums: ReturnType<typeof sumsOf>;
 }
 
-/** @throws OperatorError where there are too many */
 async function readAll(db: Database, of: NetworkDay) {
   progress.say('the entries of the day are read');
   const { final, positions } = await readNetworkPositions(db, of, {

@@ -16,7 +16,7 @@ import { counted } from '../domain/words/counted';
 import { temporalFault } from '../temporal/fault';
 import { namespaceId, workerProblems } from '../temporal/readiness';
 import { endStuck, missingWork } from '../temporal/recover';
-import { onEngine, takingJson, type Outcome } from './command';
+import { onEngine, takingJson } from './command';
 import { anyRing } from './engine';
 import { operator, reasonOption, type Explained } from './options';
 import { progress } from './output';
@@ -56,7 +56,6 @@ interface Scan {
   overdue: number;
   withoutWorkflow: number;
   restarted: number;
-  /** The first `LISTED_MAX`. */
   found: Wrong[];
 }
 
@@ -66,13 +65,7 @@ interface Report extends Scan {
   rowless: Rowless;
   /** Workflows still missing or overdue in the end. */
   remaining: number;
-  /** Reasons why it cannot go on. */
   problems: string[];
-}
-
-interface Options extends Explained {
-  fix?: boolean;
-  endRowless?: number;
 }
 
 export function fill(command: Command): void {
@@ -81,14 +74,15 @@ export function fill(command: Command): void {
     .addOption(endRowlessOption())
     .addOption(reasonOption())
     .action(
-      onEngine(async (db, config, { fix = false, endRowless = 0, ...explained }: Options) => {
+      onEngine(async (db, config, options: Explained & { fix?: boolean; endRowless?: number }) => {
+        const { fix = false, endRowless = 0 } = options;
         if (endRowless > 0 && !fix) throw new OperatorError('--end-rowless goes with --fix');
-        const by = fix ? operator(explained) : undefined;
+        const by = fix ? operator(options) : undefined;
         const client = openTemporal(config);
         try {
           const report = await reconcile(db, client, by, endRowless);
           if (!report.ok) process.exitCode = 1;
-          return { json: report, text: inWords(report, fix) } satisfies Outcome;
+          return { json: report, text: inWords(report, fix) };
         } catch (error) {
           throw temporalFailed(error, 'What was started again stays so: run this again.') ?? error;
         } finally {

@@ -33,13 +33,6 @@ const POLL_MS = 500;
 /** Longest that it is waited for while nothing moves. The workflow goes on all the same. */
 const STANDS_STILL_MS = 120_000;
 
-interface Asked {
-  entity: string;
-  date?: string;
-  month?: string;
-  currency?: string;
-}
-
 interface Given extends Explained, CoveredDays {
   bank: string;
 }
@@ -66,25 +59,34 @@ export function fill(statements: Command): void {
     .addOption(monthOption())
     .option('--currency <code>', 'left out, the first of ACCEPTED_CURRENCIES')
     .action(
-      onEngine(async (db, config, { entity: entityId, date, month, currency }: Asked) => {
-        const period = date ?? month;
-        if (period === undefined || (date !== undefined && month !== undefined))
-          throw new OperatorError('say either --date or --month');
-        const party = await findEntity(db, entityId);
-        if (!party) throw unknownEntity();
-        const means = { db, config, warn: sayOnStandardError };
-        const data = await readPartyStatement(means, { entityId, role: party.type }, period, currency);
-        return { json: data, text: statementInWords(data) };
-      }, anyRing),
+      onEngine(
+        async (
+          db,
+          config,
+          asked: { entity: string } & Partial<Record<'date' | 'month' | 'currency', string>>,
+        ) => {
+          const { entity: entityId, date, month, currency } = asked;
+          const period = date ?? month;
+          if (period === undefined || (date !== undefined && month !== undefined))
+            throw new OperatorError('say either --date or --month');
+          const party = await findEntity(db, entityId);
+          if (!party) throw unknownEntity();
+          const data = await readPartyStatement(
+            { db, config, log: { warn: (_, said) => process.stderr.write(`${said}\n`) } },
+            { entityId, role: party.type },
+            period,
+            currency,
+          );
+          return { json: data, text: statementInWords(data) };
+        },
+        anyRing,
+      ),
     );
 }
 
-const sayOnStandardError = (_: object, said: string) => process.stderr.write(`${said}\n`);
-
-type Shown = Awaited<ReturnType<typeof readPartyStatement>>;
-
 /** Without the movements and days that change nothing. */
-function statementInWords({ days = [], exact, closingBalance, sha256, ...data }: Shown): string {
+function statementInWords(shown: Awaited<ReturnType<typeof readPartyStatement>>): string {
+  const { days = [], exact, closingBalance, sha256, ...data } = shown;
   const { currency, openingBalance } = data;
   const digits = { minimumFractionDigits: minorUnitDigits(currency) ?? 0 };
   const money = (amount: number) => `${currency} ${amount.toLocaleString('en-US', digits)}`;

@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import type { Config } from '../settings/config';
 import type { Database } from '../database/pool/connection';
 import { lateBookings, type Unreached } from '../database/bank-file/unreached-bookings';
-import { entityNames } from '../database/entity/create-entity';
 import { listWorkers } from '../database/engine/worker-heartbeat';
 import { outboxBacklog, type OutboxBacklog } from '../database/outbox';
 import { unresolvedExceptions } from '../database/reconciliation-exception/list-exceptions';
@@ -47,7 +46,6 @@ async function readStatus(db: Database, config: Config) {
       // A Temporal that does not answer is among the problems.
       taskQueues(client).catch(() => []),
     ]);
-    const names = await entityNames(db, [...new Set(late.map(({ bankId }) => bankId))]);
     const { apiUrl, temporalUiUrl, logFile } = engineOf(config) ?? {};
     return {
       ready: problems.length === 0,
@@ -61,10 +59,7 @@ async function readStatus(db: Database, config: Config) {
       overdue,
       exceptions: exceptionsOf(exceptions),
       books,
-      bookingsUnreached: late.map((one) => ({
-        ...withSum(one),
-        name: names.get(one.bankId) ?? '',
-      })),
+      bookingsUnreached: late.map(withSum),
       where: {
         temporalAddress: config.TEMPORAL_ADDRESS,
         temporalNamespace: client.options.namespace,
@@ -78,7 +73,6 @@ async function readStatus(db: Database, config: Config) {
   }
 }
 
-/** Exceptions without a resolution: waiting, or under investigation. */
 function exceptionsOf(unresolved: Awaited<ReturnType<typeof unresolvedExceptions>>) {
   const kinds = unresolved.map(({ count, investigating, ...one }) => ({
     ...one,
@@ -122,8 +116,7 @@ function inWords(report: Report): string {
   return [factsOf(facts), ...tablesOf(report)].join('\n');
 }
 
-/** Settlements of a bank in a currency that its files do not reach. */
-function unreachedInWords(one: Omit<Unreached, 'amount'> & { name: string }): string {
+function unreachedInWords(one: Omit<Unreached, 'amount'>): string {
   const { bankId, name, currency, bookings, since, reached } = one;
   const files = reached === null ? `no file in ${currency}` : `files in ${currency} up to ${reached}`;
   const those = `${atLeast(one, bookings)} ${bookings === 1 ? 'settlement' : 'settlements'}`;

@@ -4,7 +4,7 @@ import { entityNames } from '../database/entity/create-entity';
 import { findBookings, type Booking } from '../database/bank-file/find-bookings';
 import { findTimeline, type About, type Timeline } from '../database/timeline/read-timeline';
 import { OperatorError } from '../domain/failures';
-import { formatAmount, inMoney } from '../domain/money';
+import { formatIfAny, inMoney } from '../domain/money';
 import type { TimelineStep } from '../domain/words/timeline';
 import { sentenceOf } from '../domain/words/timeline-words';
 import { onEngine, takingJson } from './command';
@@ -54,7 +54,6 @@ const PARTY_ID = /\b(?:bnk|mch|prv)_[0-9a-z]{26}\b/g;
 
 type WorkflowLinks = (workflowId: string) => { command: string; ui: string };
 
-/** Commands and a link to the Temporal UI that show a workflow. */
 function workflowLinks(config: Config): WorkflowLinks {
   const namespace = config.TEMPORAL_NAMESPACE;
   return (workflowId) => ({
@@ -63,7 +62,6 @@ function workflowLinks(config: Config): WorkflowLinks {
   });
 }
 
-/** A step as a line for programs: its data, and the same in words. */
 function shown(moment: TimelineStep, look: WorkflowLinks) {
   const text = sentenceOf(moment);
   if (moment.what === 'webhook') return { ...moment, text: `${text}, sent by workflow ${moment.workflowId}` };
@@ -74,17 +72,10 @@ function shown(moment: TimelineStep, look: WorkflowLinks) {
   return { ...moment, look: way, text: `${text}: ${way.command}, or ${way.ui} in the Temporal UI` };
 }
 
-interface Sum {
-  amount?: bigint | null;
-  currency?: string | null;
-}
-
-function inMajorUnits<Of extends Sum>({ amount, ...one }: Of) {
-  return {
-    ...one,
-    amount: amount == null || one.currency == null ? null : formatAmount(amount, one.currency),
-  };
-}
+const inMajorUnits = <Of extends { amount?: bigint | null; currency?: string | null }>(one: Of) => ({
+  ...one,
+  amount: formatIfAny(one.amount, one.currency),
+});
 
 function inWords({ about, cut }: Timeline, bookings: Booking[], lines: { at: Date; text: string }[]): string {
   return [

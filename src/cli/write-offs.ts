@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import { listWriteOffs } from '../database/ledger/list-write-offs';
 import { entityNames } from '../database/entity/create-entity';
+import { firstOfMonth } from '../domain/calendar';
 import { inMoney } from '../domain/money';
 import { onEngine, takingJson } from './command';
 import { anyRing } from './engine';
-import { firstDayOf, monthOption } from './options';
+import { monthOption } from './options';
 import { shortName, tableOf, withSum } from './output';
 
 /** More than people write off in a month; they are laid out whole in memory. */
@@ -12,13 +13,12 @@ const LISTED_MAX = 10_000;
 
 const WORDS = { write_off: 'borne by the network', write_off_return: 'taken back', none: 'no entry' };
 
-/** `assent write-offs`: what was written off in a month, by whom and why, and what came back. */
 export function fill(command: Command): void {
   takingJson(command)
     .addOption(monthOption().makeOptionMandatory())
     .action(
       onEngine(async (db, _config, { month }: { month: string }) => {
-        const writeOffs = await listWriteOffs(db, firstDayOf(month), LISTED_MAX);
+        const writeOffs = await listWriteOffs(db, firstOfMonth(month), LISTED_MAX);
         const names = await entityNames(db, [...new Set(writeOffs.map(({ bankId }) => bankId))]);
         const rows = writeOffs.map((one) => [
           `${one.at.toISOString()}\n${one.exceptionId}\n${one.reference ?? ''}`,

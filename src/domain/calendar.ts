@@ -126,6 +126,9 @@ export function parseMonth(text: string): Parsed<string> {
 /** Whether a day, `2026-01-31`, or month is a month. */
 export const isMonth = (period: string) => period.length === '2026-01'.length;
 
+/** The first day of a month, `2026-02`, or of a day's. */
+export const firstOfMonth = (period: string) => `${period.slice(0, '2026-01'.length)}-01`;
+
 /** The last day of a month, `2026-02`. */
 export function lastOfMonth(month: string): string {
   return `${month}-${Temporal.PlainYearMonth.from(month).daysInMonth}`;

@@ -84,9 +84,9 @@ export function formatAmount(minor: bigint, currency: string): number {
   return major.toNumber();
 }
 
-/** The same of an amount that may not be there. */
-export const formatIfAny = (minor: bigint | null, currency: string | null): number | null =>
-  minor === null || currency === null ? null : formatAmount(minor, currency);
+/** The same of an amount that may not be there, or is text. */
+export const formatIfAny = (minor?: bigint | string | null, currency?: string | null): number | null =>
+  minor == null || currency == null ? null : formatAmount(BigInt(minor), currency);
 
 function inMajor(minor: bigint, currency: string): { major: Big; digits: number } {
   const digits = minorUnitDigits(currency);

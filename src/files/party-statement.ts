@@ -22,8 +22,7 @@ import { digestOf } from './statement-file';
 interface Means {
   db: Database;
   config: { ACCEPTED_CURRENCIES: readonly string[]; NETWORK_TIMEZONE: string };
-  /** Told of a digest that could not be kept. */
-  warn: (details: object, message: string) => unknown;
+  log: { warn: (details: object, message: string) => void };
 }
 
 /** @throws Failure invalid_request as `statementOf` does */
@@ -87,16 +86,10 @@ export async function statementOf(
 }
 
 /** Without it the file is read once more when it is asked for next. */
-export async function keepFileDigest(
-  { db, warn }: Means,
-  of: StatementOf,
-  edition: number,
-  sha256: string,
-): Promise<void> {
-  await keepDigest(db, of, edition, sha256).catch((err: unknown) =>
-    warn({ err }, 'the digest of a statement was not kept'),
+export const keepFileDigest = ({ db, log }: Means, ...digest: [StatementOf, number, string]): Promise<void> =>
+  keepDigest(db, ...digest).catch((err: unknown) =>
+    log.warn({ err }, 'the digest of a statement was not kept'),
   );
-}
 
 /** In major units; a sum that had to be rounded is beside them in full. */
 function shown(currency: string, totals: StatementTotals) {

@@ -1,12 +1,15 @@
+import { createHash } from 'node:crypto';
 import type { Executor } from '../database/pool/connection';
 import { readLines, type StatementOf } from '../database/ledger/read-statement';
 import { sumInFull } from '../domain/money';
-import { sha256Of, type CsvFile } from './write-csv';
+import { eachChunk, type CsvFile } from './write-csv';
 import { bankTransactionIdFor, columnsFor, inMajorUnits } from './transaction-record';
 
 /** The SHA-256 of the statement's file, in hexadecimal. In memory is a page of it. */
-export function digestOf(db: Executor, of: StatementOf): Promise<string> {
-  return sha256Of(statementFile(db, of));
+export async function digestOf(db: Executor, of: StatementOf): Promise<string> {
+  const hash = createHash('sha256');
+  await eachChunk(statementFile(db, of), (chunk) => hash.update(chunk));
+  return hash.digest('hex');
 }
 
 /** The lines of the statement, and a last one with how many they are and their sum. */

@@ -5,7 +5,6 @@ import { formatAmount } from '../domain/money';
 
 /** A transaction as its parties read it, in responses and in files. */
 
-/** Columns of the file, in this order. */
 const COLUMNS = [
   'transactionId',
   'reference',
@@ -26,7 +25,6 @@ const COLUMNS = [
   'settledAt',
 ] as const;
 
-/** Further columns in a bank's file. */
 const BANK_COLUMNS = ['bankTransactionId', 'payeeBankId', 'payeeLookupID'] as const;
 
 export const columnsFor = (role: Role) =>

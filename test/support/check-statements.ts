@@ -21,6 +21,7 @@ const KINDS = new Map<number, string[]>([
   [builtins.INT4, ['number']],
   [builtins.FLOAT8, ['number']],
   [builtins.INT8, ['bigint']],
+  [builtins.NUMERIC, ['bigint']],
   [builtins.BYTEA, ['Buffer']],
   // An infinite moment is a number.
   [builtins.TIMESTAMPTZ, ['Date', 'number']],

@@ -8,7 +8,6 @@ import { Failure } from '../../domain/failures';
 import { acceptedItem } from '../http/items';
 import { actorOf, type BodyCall, type Call } from '../http/call';
 import { listAnswer } from '../http/list';
-import { pageOf } from '../http/response-fields';
 import { section } from '../http/route';
 import { TRUST_LEVELS } from '../../domain/entity';
 import { email, id, idFilter, NAME_MAX, oneOf, pagination, textFor, webUrl } from '../http/request-fields';
@@ -17,7 +16,6 @@ import { webhookUrl } from '../webhook/webhook-endpoint';
 
 const PROVIDER = { roles: ['provider'], limit: 'caller' } as const;
 
-/** Callers who see several merchants. */
 const SEES_MERCHANTS = { roles: ['provider', 'bank'], limit: 'caller' } as const;
 
 /** Most merchants in one call, as the network's document says. */
@@ -223,7 +221,7 @@ export const merchantRoutes = (config: Config) => [
     description:
       'For a provider its merchants, for a bank those that have charged its customers, in order of their names. The text stands in the body, as in other searches.',
     takes: { ...SEES_MERCHANTS, body: merchantSearch, query: merchantPage },
-    answers: { 200: { description: '1 merchant', data: pageOf('merchants', namedMerchant) } },
+    answers: { 200: { description: '1 merchant', data: shown.pageOf('merchants', namedMerchant) } },
     handle: searchMerchants,
   }),
   route('patch', '/v1/provider/merchant/trust', {

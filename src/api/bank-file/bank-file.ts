@@ -177,30 +177,19 @@ function messageOf({ status, summary: { lines } }: BankFile): string {
 
 async function listStatements({ caller, query, deps: { db } }: QueryCall<typeof statementsQuery>) {
   const found = await listBankFiles(db, caller.entityId, query);
-  const { message, data } = listAnswer(['statement', 'statements'], found, query, (file) => ({
-    statementId: file.statementId,
-    status: file.status,
-    createdAt: file.createdAt,
-    from: file.from,
-    through: file.through,
-    summary: file.summary,
-  }));
-  return { message, data: { ...data, reached: Object.fromEntries(await readReached(db, caller.entityId)) } };
+  const { message, data } = listAnswer(['statement', 'statements'], found, query, (file) =>
+    shown.fieldsOf(listedStatement, file),
+  );
+  return { message, data: { ...data, reached: await readReached(db, caller.entityId) } };
 }
 
 async function showStatement({ caller, deps, params }: PathCall<typeof statementPath>) {
   const statement = await readBankFile(deps.db, params.statementId, caller.entityId);
-  const { statementId, status, summary, createdAt, endedAt } = statement;
+  const differencesUrl = `/v1/bank/statements/${statement.statementId}/differences.csv`;
+  const fields = shown.fieldsOf(bankStatement, statement);
   return {
     message: messageOf(statement),
-    data: {
-      statementId,
-      status,
-      summary,
-      differencesUrl: `/v1/bank/statements/${statementId}/differences.csv`,
-      createdAt,
-      completedAt: endedAt,
-    },
+    data: { ...fields, differencesUrl, completedAt: statement.endedAt },
   };
 }
 

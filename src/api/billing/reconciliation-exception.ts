@@ -16,7 +16,6 @@ import { takeAnswer } from '../http/idempotency';
 import { listAnswer } from '../http/list';
 import type { Call, PathCall, QueryCall } from '../http/call';
 import { section } from '../http/route';
-import { pageOf } from '../http/response-fields';
 import {
   BANK_RESOLUTIONS,
   EXCEPTION_KINDS,
@@ -238,13 +237,10 @@ async function showException({ caller, params, deps }: PathCall<typeof exception
 
 /** The note of the bank that is asked is that bank's. */
 const shownException = (exception: ExceptionRecord, caller: Pick<Caller, 'role' | 'entityId'>) => ({
+  ...shown.fieldsOf(exceptionShown, exception),
   ...shownTo(caller, exception),
   amount: formatAmount(exception.amount, exception.currency),
-  direction: exception.direction,
   bookedAmount: formatIfAny(exception.bookedAmount, exception.bookedCurrency),
-  bookedCurrency: exception.bookedCurrency,
-  merchantName: exception.merchantName,
-  bankName: exception.bankName,
   note: exception.bankId === caller.entityId ? exception.bankNote : null,
 });
 
@@ -284,7 +280,7 @@ export const exceptionRoutes = [
     description:
       'Where the network’s word and the bank’s may differ, so that money may have moved: for a merchant those of its own charges and refunds, for a provider those of its merchants, for a bank those that it is asked about, and those of payments to its customers. A charge or a refund has at most one that is not resolved.',
     takes: { ...ANYONE, query: exceptionsQuery },
-    answers: { 200: { description: '1 exception', data: pageOf('exceptions', exceptionShown) } },
+    answers: { 200: { description: '1 exception', data: shown.pageOf('exceptions', exceptionShown) } },
     handle: showExceptions,
   }),
   route('get', `${EXCEPTIONS}/:exceptionId`, {

@@ -116,11 +116,7 @@ const chargeStatus = z.strictObject({ status: z.enum(BILLING_REQUEST_STATUSES) }
 
 async function startRefund({ accept, body, caller }: BodyCall<typeof refundBody>) {
   return accept(async (trx) => {
-    const started = await initiateRefund(trx, caller.entityId, {
-      ...body,
-      amount: body.amount,
-      reason: body.reason,
-    });
+    const started = await initiateRefund(trx, caller.entityId, body);
     const { refundId, merchantId, bankId } = started;
     await enqueueStarts(trx, [
       {

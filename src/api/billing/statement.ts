@@ -5,7 +5,6 @@ import { readFinality } from '../../database/ledger/read-statement';
 import type { Party } from '../../database/query/party';
 import { Failure } from '../../domain/failures';
 import { ANYONE, BILLERS } from '../http/callers';
-import type { ApiDeps } from '../http/deps';
 import { keepFileDigest, readPartyStatement, statementOf } from '../../files/party-statement';
 import { statementFile as contentOf } from '../../files/statement-file';
 import type { Download } from '../http/download';
@@ -141,17 +140,13 @@ export const positionsShown = z.strictObject({
  * moved it.
  */
 
-type Filter = z.output<typeof statementFileQuery>;
-
 export async function showStatement({ caller, query, deps }: QueryCall<typeof statementQuery>) {
   const asked = periodOf(query);
   const party = await partyOf(deps.db, caller, query.merchantId);
-  const data = await readPartyStatement(meansOf(deps), party, asked, query.currency);
+  const data = await readPartyStatement(deps, party, asked, query.currency);
   const said = data.final ? 'final' : 'not final yet';
   return { message: `The statement of ${asked} in ${data.currency} is ${said}`, data };
 }
-
-const meansOf = ({ db, config, log }: ApiDeps) => ({ db, config, warn: log.warn.bind(log) });
 
 /** @throws Failure invalid_request unless it is either a day or a month */
 function periodOf({ date, month }: z.output<typeof statementQuery>): string {
@@ -168,15 +163,14 @@ async function statementFile({
   query,
   params: { date },
   deps,
-}: Call<unknown, Filter, z.output<typeof statementFilePath>>) {
-  const means = meansOf(deps);
+}: Call<unknown, z.output<typeof statementFileQuery>, z.output<typeof statementFilePath>>) {
   const party = await partyOf(deps.db, caller, query.merchantId);
-  const of = await statementOf(means, party, date, query.currency);
+  const of = await statementOf(deps, party, date, query.currency);
   const { final, edition } = await readFinality(deps.db, of.days, of.party);
   return {
     ...contentOf(deps.db, of),
     fileName: `statement-${date}-${of.currency}.csv`,
-    ...(final && { sent: (sha256: string) => keepFileDigest(means, of, edition, sha256) }),
+    ...(final && { sent: (sha256: string) => keepFileDigest(deps, of, edition, sha256) }),
   } satisfies Download;
 }
 

@@ -3,10 +3,10 @@ import { readDailyTotals } from '../../database/ledger/read-summary';
 import { todayOf } from '../../database/clock/today';
 import { shownSum } from '../../domain/money';
 import type { Movement } from '../../domain/books/statement';
+import { firstOfMonth } from '../../domain/calendar';
 import { KINDS_OF_REASON } from '../../domain/charge';
 import {
   daysBetween,
-  firstOfMonth,
   successRate,
   SUMMARY_DAYS_MAX,
   summarized,

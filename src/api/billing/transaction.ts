@@ -14,7 +14,6 @@ import { ANYONE, BANK, BILLERS } from '../http/callers';
 import { listAnswer } from '../http/list';
 import type { QueryCall } from '../http/call';
 import { section } from '../http/route';
-import { pageOf } from '../http/response-fields';
 import * as shown from '../http/response-fields';
 import { belongingTo, timelineOf } from './timeline';
 import { formatAsked, transactionShown, names } from './transaction-schema';
@@ -221,7 +220,7 @@ export const transactionRoutes = [
     answers: {
       200: {
         description: '1 transaction',
-        data: pageOf('transactions', transactionShown),
+        data: shown.pageOf('transactions', transactionShown),
         csv: 'offered',
       },
     },

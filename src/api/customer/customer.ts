@@ -7,7 +7,6 @@ import { listAnswer } from '../http/list';
 import type { Call, QueryCall } from '../http/call';
 import { section } from '../http/route';
 import { countUnknown } from '../http/unknown-identifier';
-import { pageOf } from '../http/response-fields';
 import * as shown from '../http/response-fields';
 import { normalizePhrase } from '../../domain/identifier/phrase';
 import {
@@ -147,7 +146,7 @@ export const customerRoutes = [
     description:
       'Your customers as you have described them. Account numbers are never returned. `search` finds customers whose names contain every given word (a word may be one letter), or whose e-mail address or `lookupID` is exactly the given text, in upper or lower case, or whose `clientRef` is, as it was given.',
     takes: { ...BANK, query: customersQuery },
-    answers: { 200: { description: '1 customer', data: pageOf('customers', customerShown) } },
+    answers: { 200: { description: '1 customer', data: shown.pageOf('customers', customerShown) } },
     handle: showCustomers,
   }),
   route('post', '/v1/bank/customers/search', {
@@ -156,7 +155,7 @@ export const customerRoutes = [
     description:
       'The same list, with the text in the body: a name or an e-mail address in an address may be kept in logs on its way. `customerId` finds one customer.',
     takes: { ...BANK, body: customerSearch, query: customerPage },
-    answers: { 200: { description: '1 customer', data: pageOf('customers', customerShown) } },
+    answers: { 200: { description: '1 customer', data: shown.pageOf('customers', customerShown) } },
     handle: searchCustomers,
   }),
   route('patch', '/v1/bank/customer', {

@@ -11,7 +11,6 @@ import { BANK } from '../http/callers';
 import { listAnswer } from '../http/list';
 import type { Call, QueryCall } from '../http/call';
 import { section } from '../http/route';
-import { pageOf } from '../http/response-fields';
 import { AGREEMENT_DECISIONS, CUSTOMER_DECISIONS } from '../../domain/lifecycle';
 import { amount, id, idFilter, oneOf, pagination } from '../http/request-fields';
 import * as shown from '../http/response-fields';
@@ -170,7 +169,7 @@ export const decisionRoutes = [
     description:
       'What your customers have decided about merchants: one entry per customer and merchant. `spent` counts by calendar days and months in the network’s time zone, each charge on the day on which it was accepted.',
     takes: { ...BANK, query: decisionsQuery },
-    answers: { 200: { description: '1 decision', data: pageOf('decisions', decisionShown) } },
+    answers: { 200: { description: '1 decision', data: shown.pageOf('decisions', decisionShown) } },
     handle: listCustomerDecisions,
   }),
   route('put', '/v1/bank/customer-decisions/:id', {

@@ -15,7 +15,6 @@ import { listAnswer } from '../http/list';
 import type { BodyCall, QueryCall } from '../http/call';
 import { section } from '../http/route';
 import { countUnknown } from '../http/unknown-identifier';
-import { pageOf } from '../http/response-fields';
 import { EMAIL_MAX, id, longText, pagination, phrase, textFor } from '../http/request-fields';
 import * as shown from '../http/response-fields';
 
@@ -180,7 +179,7 @@ export const deviceRoutes = [
     description:
       'The devices that are linked to your customers. `search` takes a whole `deviceId`, or the beginning of a `customerId` or `phrase`.',
     takes: { ...BANK, query: devicesQuery },
-    answers: { 200: { description: '1 device', data: pageOf('devices', linkedDevice) } },
+    answers: { 200: { description: '1 device', data: shown.pageOf('devices', linkedDevice) } },
     handle: showDevices,
   }),
   route('post', '/v1/customer/device/lookup', {

@@ -15,7 +15,6 @@ export type Answer =
     }
   | { status?: number; items: readonly object[] };
 
-/** An answer as it goes out. */
 export interface Reply {
   status: number;
   body: unknown;

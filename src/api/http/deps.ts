@@ -8,7 +8,6 @@ import type { CallerLimiter } from './slots';
 import type { TokenBuckets } from './rate-limit';
 import type { MeasureUnknown } from './request-metrics';
 
-/** Dependencies of the API; the entry point composes them. */
 export interface ApiDeps {
   config: Config;
   db: Database;

@@ -5,7 +5,6 @@ import type { Operation } from './operation';
 
 /* A handler's answer has what the document says, no less and no more. Only the compiler checks it. */
 
-/** The successful answers that an operation documents. */
 export type DocumentedAnswer<Answers extends Operation['answers']> = Extract<
   {
     [Status in keyof Answers]: Naming<Status, keyof Answers, Parts<Answers[Status]>>;

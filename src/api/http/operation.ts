@@ -12,7 +12,6 @@ export interface Operation {
   description: string;
   /** The days on which it was deprecated and will go; docs/api-policy.md says how far apart. */
   deprecated?: { since: string; sunset: string };
-  /** Its successful answers by status. */
   answers: Record<number, Success>;
   /**
    * Refusals of the operation itself, in its words. The document adds those that follow from the

@@ -94,7 +94,6 @@ export const instant = read(parseInstant).meta({
 
 const DAY = { format: 'date', pattern: String.raw`^(19[7-9]\d|[2-9]\d{3})-\d\d-\d\d$` };
 
-/** A calendar day in the network's time zone. */
 export const day = read(parseDay).meta({
   ...DAY,
   description: 'Settlement day, in the network’s time zone',
@@ -103,14 +102,12 @@ export const day = read(parseDay).meta({
 
 const MONTH = String.raw`^(19[7-9]\d|[2-9]\d{3})-\d\d$`;
 
-/** A calendar month in the network's time zone. */
 export const month = read(parseMonth).meta({
   pattern: MONTH,
   description: 'Month of settlement days, in the network’s time zone',
   example: '2026-03',
 });
 
-/** A settlement day or a month of them, as text. */
 export const dayOrMonth = read((given) => (isMonth(given) ? parseMonth(given) : parseDay(given))).meta({
   wire: { type: 'string', pattern: `${DAY.pattern}|${MONTH}` },
   description: 'Settlement day, or month, in the network’s time zone',

@@ -64,7 +64,6 @@ export const money = (description: string) =>
 const inFull = z.string().regex(/^\d+(\.\d+)?$/);
 const inFullSigned = z.string().regex(/^-?\d+(\.\d+)?$/);
 
-/** Beside a sum. */
 export const exact = seldom(
   inFull,
   'A sum of more than 15 digits, in full as a decimal; only where it had to be rounded',

@@ -11,7 +11,6 @@ import { ANYONE } from '../http/callers';
 import { listAnswer } from '../http/list';
 import type { PathCall, QueryCall } from '../http/call';
 import { section } from '../http/route';
-import { pageOf } from '../http/response-fields';
 import * as shown from '../http/response-fields';
 import { z } from 'zod';
 import { DELIVERY_STATUSES } from '../../domain/lifecycle';
@@ -110,7 +109,7 @@ export const deliveryRoutes = [
     summary: 'List webhook deliveries',
     description: 'The webhooks that were sent to you, with the attempts to deliver each.',
     takes: { ...ANYONE, query: deliveriesQuery },
-    answers: { 200: { description: '1 delivery', data: pageOf('deliveries', deliveryShown) } },
+    answers: { 200: { description: '1 delivery', data: shown.pageOf('deliveries', deliveryShown) } },
     handle: listWebhookDeliveries,
   }),
   route('get', DELIVERY, {

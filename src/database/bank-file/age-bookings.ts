@@ -3,14 +3,13 @@ import { raw, sql } from '../pool/statement';
 import { LACKED } from './find-missing';
 import { beginsOf, IN_NO_FILE } from './unreached-bookings';
 
-/** Days since the settlement, the most of each age of a booking; older bookings are last. */
-export const AGES = [7, 30, 90] as const;
+/** Days since the settlement that a booking of each age is past. */
+const AGES = [0, 7, 30, 90];
 
 /** Bookings of a bank without a line, of one age and currency. */
-export interface WithoutLine {
+interface WithoutLine {
   currency: string;
-  /** The place of the age in `AGES`; after the last, of older bookings. */
-  age: number;
+  olderThanDays: number;
   bookings: number;
   /** Minor units. */
   amount: bigint;
@@ -34,8 +33,8 @@ export function bookingsWithoutLine(db: Executor, bankId: string): Promise<Witho
       FROM reconciliation_exceptions x JOIN expected_bookings e ON ${asked} AND e.reported_in IS NOT NULL
         AND ${raw(LACKED)}
       WHERE x.kind = 'missing_at_bank' AND x.state <> 'resolved' AND ${bankId} IN (x.bank_id, x.payee_bank_id))
-    SELECT currency::text, width_bucket((clock_timestamp() AT TIME ZONE ${db.timeZone})::date - settlement_day,
-        ${AGES.map((days) => days + 1)}::int[]) AS age,
+    SELECT currency::text, coalesce((${AGES}::int[])[width_bucket(
+        (clock_timestamp() AT TIME ZONE ${db.timeZone})::date - settlement_day - 1, ${AGES}::int[])], 0) AS older_than_days,
       count(*)::int AS bookings, sum(amount)::bigint AS amount, min(settlement_day)::text AS since
     FROM without_line GROUP BY 1, 2 ORDER BY 1, 2`;
 }

@@ -25,22 +25,20 @@ const FOUND_MAX = 1_000;
 /** The bookings of charges and of their refunds and reversals, oldest first. */
 export async function findBookings(db: Executor, chargeIds: string[]): Promise<Booking[]> {
   return customPlan(db).rows<Booking>`
-    WITH named AS (
-      SELECT bank_id, bank_transaction_id AS identifier, 'bankTransactionId' AS identified_by
-      FROM billing_requests WHERE id = ANY(${chargeIds})
-      UNION SELECT payee_bank_id, reference, 'reference' FROM billing_requests WHERE id = ANY(${chargeIds})
-      UNION SELECT bank_id, bank_transaction_id, 'bankTransactionId' FROM refunds
-      WHERE billing_request_id = ANY(${chargeIds})
-      UNION SELECT bank_id, reversal_bank_transaction_id, 'bankTransactionId' FROM reconciliation_exceptions
-      WHERE billing_request_id = ANY(${chargeIds}))
-    SELECT e.bank_id, e.identifier, e.direction, e.amount::bigint, e.currency::text,
-      e.settlement_day::text AS settlement_day, e.matched_by AS statement_id, e.booked_on::text AS booked_on,
-      false AS is_extra
-    FROM named JOIN expected_bookings e USING (bank_id, identified_by, identifier)
-    WHERE e.billing_request_id = ANY(${chargeIds})
+    SELECT bank_id, identifier, direction, amount::bigint, currency::text, settlement_day::text AS settlement_day,
+      matched_by AS statement_id, booked_on::text AS booked_on, false AS is_extra
+    FROM expected_bookings WHERE billing_request_id = ANY(${chargeIds})
     UNION ALL
     SELECT bank_id, bank_transaction_id, direction, amount::bigint, currency::text, NULL, matched_by,
       booked_on::text, true
     FROM extra_bookings WHERE billing_request_id = ANY(${chargeIds})
     ORDER BY is_extra, settlement_day, booked_on, identifier LIMIT ${FOUND_MAX}`;
 }
+
+/** SQL: whether a bank's file has lines that the end of a charge or refund may explain. */
+export const fileHas = (row: string, chargeId: string) => `EXISTS (
+    SELECT FROM extra_bookings e WHERE e.billing_request_id = ${row}.${chargeId})
+  OR EXISTS (
+    SELECT FROM reconciliation_exceptions x
+    WHERE x.bank_id = ${row}.bank_id AND x.bank_transaction_id = ${row}.bank_transaction_id
+      AND x.kind = 'unknown_here' AND x.billing_request_id IS NULL AND NOT x.withdrawn AND x.resolution IS NULL) AS is_in_file`;

@@ -36,7 +36,7 @@ export function listBankFiles(
 }
 
 /** The last day that a bank's files reach, in each currency of its settlements or lines. */
-export async function readReached(db: Executor, bankId: string): Promise<Map<string, string>> {
+export async function readReached(db: Executor, bankId: string): Promise<Record<string, string>> {
   const found = await db.rows<{ currency: string; day: string }>`
     WITH reached AS (
       SELECT r.key AS currency, max(r.value) AS day FROM bank_statements s, jsonb_each_text(s.reaches) AS r
@@ -46,5 +46,5 @@ export async function readReached(db: Executor, bankId: string): Promise<Map<str
       UNION SELECT currency::text FROM ledger_balances WHERE party_id = ${bankId}) AS own
       LEFT JOIN reached r USING (currency)
     GROUP BY 1 HAVING greatest(max(r.day), (SELECT day FROM reached WHERE currency = '*')) IS NOT NULL ORDER BY 1`;
-  return new Map(found.map(({ currency, day }) => [currency, day]));
+  return Object.fromEntries(found.map(({ currency, day }) => [currency, day]));
 }

@@ -5,6 +5,7 @@ import { sql, type Fragment } from '../pool/statement';
 /** Settlements of a bank that its files do not reach, so that nobody can miss them. */
 export interface Unreached {
   bankId: string;
+  name: string;
   currency: string;
   bookings: number;
   /** The bank has more than were counted. */
@@ -29,22 +30,19 @@ export async function lateBookings(db: Executor, days: number): Promise<Unreache
       (clock_timestamp() AT TIME ZONE ${db.timeZone})::date::text AS today
     FROM entities b WHERE b.type = 'bank'
       AND EXISTS (SELECT FROM expected_bookings e WHERE e.bank_id = b.id AND ${IN_NO_FILE})`;
-  const until = new Map(
-    banks.map(({ bankId, country, today }) => [bankId, businessDaysBefore(today, days, country ?? '')]),
-  );
-  return unreached(db, until, COUNTED_MAX);
+  const ids = banks.map(({ bankId }) => bankId);
+  const until = banks.map(({ country, today }) => businessDaysBefore(today, days, country ?? ''));
+  const asked = sql`SELECT * FROM unnest(${ids}::text[], ${until}::date[]) AS a (bank_id, until)`;
+  return unreached(db, asked, COUNTED_MAX);
 }
 
 /** @param day the last settlement day that counts */
-export async function unreachedThrough(db: Executor, day: string): Promise<Unreached[]> {
-  const until = (await bankIds(db)).map((bankId): [string, string] => [bankId, day]);
-  return unreached(db, new Map(until), ADDED_UP_MAX);
-}
-
-export async function bankIds(db: Executor): Promise<string[]> {
-  const banks = await db.rows<{ id: string }>`SELECT id FROM entities WHERE type = 'bank' ORDER BY id`;
-  return banks.map(({ id }) => id);
-}
+export const unreachedThrough = (db: Executor, day: string): Promise<Unreached[]> =>
+  unreached(
+    db,
+    sql`SELECT id AS bank_id, ${day}::date AS until FROM entities WHERE type = 'bank'`,
+    ADDED_UP_MAX,
+  );
 
 /** SQL: the day from which on bookings of the bank are expected. */
 export const beginsOf = (bankId: Fragment) => sql`coalesce((
@@ -54,16 +52,14 @@ export const beginsOf = (bankId: Fragment) => sql`coalesce((
 export const IN_NO_FILE = sql`e.matched_by IS NULL AND e.reported_in IS NULL AND e.ended_at IS NULL
   AND e.written_off_at IS NULL`;
 
-/** @param until the last settlement day that counts, by bank */
-function unreached(db: Executor, until: ReadonlyMap<string, string>, atMost: number): Promise<Unreached[]> {
+/** @param asked SQL of banks, and of the last settlement day that counts */
+function unreached(db: Executor, asked: Fragment, atMost: number): Promise<Unreached[]> {
   return db.rows<Unreached>`
-    WITH asked AS (
-      SELECT a.*, ${beginsOf(sql`a.bank_id`)} AS begins
-      FROM unnest(${[...until.keys()]}::text[], ${[...until.values()]}::date[]) AS a (bank_id, until)),
+    WITH asked AS (SELECT a.*, ${beginsOf(sql`a.bank_id`)} AS begins FROM (${asked}) AS a),
     reached AS (
       SELECT s.bank_id, r.key AS currency, max(r.value)::date AS day
       FROM bank_statements s, jsonb_each_text(s.reaches) AS r
-      WHERE s.bank_id = ANY(${[...until.keys()]}) AND s.status = 'completed' GROUP BY 1, 2),
+      WHERE s.bank_id IN (SELECT bank_id FROM asked) AND s.status = 'completed' GROUP BY 1, 2),
     oldest AS (
       SELECT a.bank_id, e.*, count(*) OVER (PARTITION BY a.bank_id) = ${atMost} AS is_minimum
       FROM asked a CROSS JOIN LATERAL (
@@ -74,7 +70,8 @@ function unreached(db: Executor, until: ReadonlyMap<string, string>, atMost: num
         WHERE e.bank_id = a.bank_id AND ${IN_NO_FILE} AND e.settlement_day BETWEEN a.begins AND a.until
           AND e.settlement_day > coalesce(greatest(own.day, every.day), '-infinity')
         ORDER BY e.settlement_day LIMIT ${atMost}) AS e)
-    SELECT bank_id, currency::text, count(*)::int AS bookings, bool_or(is_minimum) AS is_minimum,
+    SELECT bank_id, currency::text, (SELECT name FROM entities WHERE id = bank_id) AS name,
+      count(*)::int AS bookings, bool_or(is_minimum) AS is_minimum,
       sum(amount)::bigint AS amount, min(settlement_day)::text AS since, max(reached)::text AS reached
-    FROM oldest GROUP BY 1, 2 ORDER BY 1, 2`;
+    FROM oldest GROUP BY bank_id, currency ORDER BY bank_id, currency`;
 }

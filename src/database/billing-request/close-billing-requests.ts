@@ -7,6 +7,7 @@ import { makePaymentId } from '../agreement/payment-id';
 import { expectCredits } from '../credit/follow-credit';
 import { newId } from '../identifier/new-id';
 import type { Keyring } from '../keyring/keyring';
+import { fileHas } from '../bank-file/find-bookings';
 import { judgeBookings } from '../bank-file/judge-bookings';
 import type { Executor } from '../pool/connection';
 import { signalAnswered } from '../schedule/write-schedules';
@@ -55,11 +56,7 @@ export const OUTCOME_COLUMNS = `b.id, b.reference, b.batch_id, b.merchant_id, b.
   b.waiting, b.closed_at, b.closed_by, b.metadata`;
 
 /** SQL: an ended charge `b`. */
-export const ENDED_COLUMNS = `${OUTCOME_COLUMNS}, EXISTS (
-    SELECT FROM extra_bookings e WHERE e.billing_request_id = b.id)
-  OR EXISTS (
-    SELECT FROM reconciliation_exceptions x WHERE x.bank_id = b.bank_id AND x.bank_transaction_id = b.bank_transaction_id
-      AND x.kind = 'unknown_here' AND x.billing_request_id IS NULL AND NOT x.withdrawn AND x.resolution IS NULL) AS is_in_file`;
+export const ENDED_COLUMNS = `${OUTCOME_COLUMNS}, ${fileHas('b', 'id')}`;
 
 export type Ended = Outcome & {
   /** A file of the bank has lines that its end may explain. */

@@ -88,7 +88,6 @@ export async function endWrittenOff(trx: Executor, exceptionId: string, isOwn: b
 /** Ends the credit that a reversal has made needless. A line of it still matches. */
 export async function endExpectedCredit(trx: Executor, billingRequestId: string): Promise<void> {
   await trx.rows`
-    UPDATE expected_bookings e SET ended_at = clock_timestamp() FROM billing_requests b
-    WHERE b.id = ${billingRequestId} AND e.bank_id = b.payee_bank_id AND e.identified_by = 'reference'
-      AND e.identifier = b.reference`;
+    UPDATE expected_bookings SET ended_at = clock_timestamp()
+    WHERE billing_request_id = ${billingRequestId} AND identified_by = 'reference'`;
 }

@@ -4,7 +4,7 @@ import type { Executor } from '../pool/connection';
  * Write-offs of a month: entries of the ledger by which the network bears a debt, or takes it back,
  * and exceptions that were written off without one.
  */
-export interface WriteOff {
+interface WriteOff {
   exceptionId: string;
   /** Null where the ledger has no entry: no debt of the bank ended. */
   entry: 'write_off' | 'write_off_return' | null;

@@ -17,8 +17,7 @@ export async function postEntries(trx: Executor, entries: LedgerEntry[]): Promis
   if (entries.length === 0) return;
   await trx.rows`
     WITH given AS (
-      SELECT e->>'kind' AS kind, e->>'resourceId' AS resource_id,
-      (e->>'settledAt')::timestamptz AS settled_at,
+      SELECT e->>'kind' AS kind, e->>'resourceId' AS resource_id, (e->>'settledAt')::timestamptz AS settled_at,
         e->>'billerId' AS biller_id, e->'postings' AS postings, e->'booking' AS booking
       FROM jsonb_array_elements(${jsonOf(entries)}::jsonb) AS e),
     booked AS (
@@ -34,18 +33,15 @@ export async function postEntries(trx: Executor, entries: LedgerEntry[]): Promis
     -- later adds a second part here.
     expected AS (
       INSERT INTO expected_bookings AS e (bank_id, identified_by, identifier, direction, amount, currency,
-      settlement_day,
-        billing_request_id, refund_id)
+        settlement_day, billing_request_id, refund_id)
       SELECT booking->>'bankId', booking->>'identifiedBy', booking->>'identifier', booking->>'direction',
-        (booking->>'amount')::bigint, booking->>'currency', own_day, booking->>'billingRequestId',
-        booking->>'refundId'
+        (booking->>'amount')::bigint, booking->>'currency', own_day, booking->>'billingRequestId', booking->>'refundId'
       FROM made JOIN booked USING (kind, resource_id) WHERE booking IS NOT NULL
       ON CONFLICT (bank_id, identified_by, identifier, direction) DO UPDATE SET amount = e.amount + excluded.amount
       WHERE e.matched_by IS NULL AND e.billing_request_id = excluded.billing_request_id)
     INSERT INTO ledger_postings (entry_id, n, party_id, account, direction, amount, currency)
     SELECT made.id, p.n, p.value->>'party', p.value->>'account', p.value->>'direction',
-      (p.value->>'amount')::bigint,
-      p.value->>'currency'
+      (p.value->>'amount')::bigint, p.value->>'currency'
     FROM made JOIN given USING (kind, resource_id),
       jsonb_array_elements(given.postings) WITH ORDINALITY AS p (value, n)`;
 }

@@ -35,19 +35,17 @@ const holderOf = (posting: 'p' | 'other') =>
  * @param holder SQL of the party whose positions they are
  * @param which SQL over entries `e` and postings `p`
  */
-async function positionsOf<Counterparty>(
+function positionsOf<Counterparty>(
   db: Executor,
   holder: Fragment,
   which: Fragment,
   atMost: number,
 ): Promise<Position<Counterparty>[]> {
-  const found = await customPlan(db).rows<
-    Record<'owedToIt' | 'owedByIt', string> & Omit<Position<Counterparty>, 'owedToIt' | 'owedByIt'>
-  >`
+  return customPlan(db).rows<Position<Counterparty>>`
     SELECT party_id, counterparty_id, currency, (SELECT name FROM entities
     WHERE id = counterparty_id) AS counterparty_name,
-      coalesce(sum(amount) FILTER (WHERE direction = 'credit'), 0)::text AS owed_to_it,
-      coalesce(sum(amount) FILTER (WHERE direction = 'debit'), 0)::text AS owed_by_it
+      coalesce(sum(amount) FILTER (WHERE direction = 'credit'), 0) AS owed_to_it,
+      coalesce(sum(amount) FILTER (WHERE direction = 'debit'), 0) AS owed_by_it
     FROM (
       SELECT ${holder} AS party_id, ${holderOf('p')} AS own, ${holderOf('other')} AS counterparty_id,
         p.currency::text AS currency, p.direction, least(p.amount, other.amount) AS amount
@@ -57,11 +55,6 @@ async function positionsOf<Counterparty>(
     WHERE counterparty_id IS DISTINCT FROM own
     GROUP BY party_id, counterparty_id, currency ORDER BY party_id, counterparty_id, currency
     LIMIT ${atMost}`;
-  return found.map(({ owedToIt, owedByIt, ...position }) => ({
-    ...position,
-    owedToIt: BigInt(owedToIt),
-    owedByIt: BigInt(owedByIt),
-  }));
 }
 
 /** @param atMost the first of them, by counterparty and currency */

@@ -6,7 +6,7 @@ import {
   type Days,
   type Movements,
 } from '../../domain/books/statement';
-import { isMonth, lastOfMonth } from '../../domain/calendar';
+import { firstOfMonth, isMonth, lastOfMonth } from '../../domain/calendar';
 import { invalidRequest } from '../../domain/failures';
 import type { Database, Executor, Transaction } from '../pool/connection';
 import { customPlan, joined, raw, sql, type Fragment } from '../pool/statement';
@@ -38,7 +38,7 @@ export interface StatementOf {
  */
 export async function settlementDays(db: Executor, { entityId }: Party, period: string): Promise<Days> {
   if (!isMonth(period)) return onDay(period);
-  const first = `${period}-01`;
+  const first = firstOfMonth(period);
   const today = await todayOf(db, entityId);
   if (first > today) throw invalidRequest([{ path: 'query.month', message: 'must have begun' }]);
   const last = lastOfMonth(period);
@@ -65,7 +65,6 @@ export interface StatementTotals extends Movements {
   closingBalance: bigint;
   /** Reconciliation exceptions that were not resolved when the last day ended. */
   exceptionsOpen: number;
-  /** The balance at the end of each day. */
   balances: { date: string; closingBalance: bigint }[];
 }
 
@@ -149,8 +148,8 @@ export async function readTotals(db: Executor, of: StatementOf): Promise<Stateme
     day: string | null;
     what: string;
     count: number;
-    amount: string;
-    balance: string;
+    amount: bigint;
+    balance: bigint;
   }>`
     SELECT CASE WHEN day >= ${days.first}::date THEN day END::text AS day,
       CASE WHEN day < ${days.first}::date THEN 'before' ELSE CASE kind || ' of ' || account
@@ -160,7 +159,7 @@ export async function readTotals(db: Executor, of: StatementOf): Promise<Stateme
         WHEN 'write_off_return of customer_bank' THEN 'writeOffReturns'
         WHEN 'refund_return of ' || account THEN 'refundReturns'
         ELSE kind || 's' END END AS what,
-      sum(count)::int AS count, sum(debits + credits)::text AS amount, sum(balance)::text AS balance
+      sum(count)::int AS count, sum(debits + credits) AS amount, sum(balance) AS balance
     FROM ledger_balances
     WHERE party_id = ANY(${postedTo(party)})
       AND currency = ${currency} AND account <> 'disputed'
@@ -168,10 +167,10 @@ export async function readTotals(db: Executor, of: StatementOf): Promise<Stateme
   const moved = MOVEMENTS.map((name) => {
     const ofName = found.filter(({ what }) => what === name);
     const count = ofName.reduce((all, one) => all + one.count, 0);
-    return [name, { count, amount: ofName.reduce((all, { amount }) => all + BigInt(amount), 0n) }] as const;
+    return [name, { count, amount: ofName.reduce((all, { amount }) => all + amount, 0n) }] as const;
   });
   const movedOn = (day: string | null) =>
-    found.filter((one) => one.day === day).reduce((sum, { balance }) => sum + BigInt(balance), 0n);
+    found.filter((one) => one.day === day).reduce((sum, { balance }) => sum + balance, 0n);
   const openingBalance = movedOn(null);
   let closingBalance = openingBalance;
   const balances = eachDay(days).map((date) => {

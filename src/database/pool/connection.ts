@@ -9,7 +9,8 @@ import { createWaking } from './wake-relays';
 
 // Money is int8: as bigint it is exact. count(*) is int8 as well, so queries cast counts to int.
 types.setTypeParser(types.builtins.INT8, (text) => BigInt(text));
-// NUMERIC stays text and is never turned into a float.
+// A sum of int8 is NUMERIC, for it may outgrow int8. What has decimals is cast by its query.
+types.setTypeParser(types.builtins.NUMERIC, (text) => BigInt(text));
 
 /** Facts of the installation. */
 export interface EngineFacts {

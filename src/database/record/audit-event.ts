@@ -92,8 +92,7 @@ export function readAuditEvents(
     ({ id }) => id,
     (after) =>
       customPlan(db).rows<RecordedAuditEvent>`
-    SELECT id, recorded_at AS at, actor, action, entity_id, request_id,
-      own_request_id, reason, before, after
+    SELECT id, recorded_at AS at, actor, action, entity_id, before, after, reason, request_id, own_request_id
     FROM audit_events
     WHERE id > ${after} AND (${entityId ?? null}::text IS NULL OR entity_id = ${entityId ?? null}
       OR actor = ${entityId ?? null})

@@ -72,8 +72,8 @@ export async function initiateRefund(
   merchantId: string,
   wish: {
     reference: string;
-    amount: number | undefined;
-    reason: string | undefined;
+    amount?: number | undefined;
+    reason?: string | undefined;
     metadata?: Metadata | undefined;
   },
 ): Promise<RefundRecord> {
@@ -128,27 +128,21 @@ export function question(
   merchant: MerchantProfile,
   deliveryId: string,
 ): TypedAnnouncement<'refund.request'> {
-  return {
-    entityId: refund.bankId,
-    deliveryId,
-    workflowId: workflowIds.refund(refund.refundId),
-    item: {
-      refundId: refund.refundId,
-      sequence: refundRequestSequence(refund),
-      reference: refund.reference,
-      originalReference: refund.originalReference,
-      billingRequestId: refund.billingRequestId,
-      bankTransactionId: debit.bankTransactionId,
-      amount: refund.amount,
-      currency: refund.currency,
-      reason: refund.reason,
-      customerId: refund.customerId,
-      lookupID: debit.lookupId,
-      merchant: merchant.shown,
-      expectedBy: refund.expectedBy,
-      overdue: refund.overdue,
-    },
+  const { refundId, reference, originalReference, billingRequestId, amount, currency } = refund;
+  const { bankId: entityId, reason, customerId, expectedBy, overdue } = refund;
+  const { lookupId: lookupID, bankTransactionId } = debit;
+  const of = {
+    refundId,
+    reference,
+    originalReference,
+    billingRequestId,
+    bankTransactionId,
+    amount,
+    currency,
   };
+  const by = { reason, customerId, lookupID, merchant: merchant.shown, expectedBy, overdue };
+  const item = { ...of, ...by, sequence: refundRequestSequence(refund) };
+  return { entityId, deliveryId, workflowId: workflowIds.refund(refundId), item };
 }
 
 /** @throws Failure not_found */

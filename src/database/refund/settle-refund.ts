@@ -8,6 +8,7 @@ import type { Moment } from '../../domain/workflow/moment';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import type { Executor, Transaction } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
+import { fileHas } from '../bank-file/find-bookings';
 import { judgeBookings } from '../bank-file/judge-bookings';
 import { afterS } from '../clock/moment';
 import { shownName } from '../shown-name';
@@ -94,12 +95,8 @@ export function endOf(ended: EndedRefund, cause: Cause): Transition {
   return { event: 'refund.completed', ...answered, entry: { kind: 'refund', paid, booked } };
 }
 
-/** A file of the bank may have lines that its end explains. */
 export const ENDED_COLUMNS = sql`${raw(REFUND_COLUMNS)}, closed_at AS at, waiting,
-  EXISTS (SELECT FROM extra_bookings e WHERE e.billing_request_id = refunds.billing_request_id) OR EXISTS (
-    SELECT FROM reconciliation_exceptions x WHERE x.bank_id = refunds.bank_id
-      AND x.bank_transaction_id = refunds.bank_transaction_id AND x.kind = 'unknown_here'
-      AND x.billing_request_id IS NULL AND NOT x.withdrawn AND x.resolution IS NULL) AS is_in_file`;
+  ${raw(fileHas('refunds', 'billing_request_id'))}`;
 
 /** Ends the refund and claims the bank's transaction in one statement, or neither. */
 async function end(
@@ -113,8 +110,7 @@ async function end(
       INSERT INTO bank_transactions (bank_id, bank_transaction_id, resource_id)
       SELECT bank_id, ${bankTransactionId}, id FROM asked WHERE ${bankTransactionId}::text IS NOT NULL
       ON CONFLICT DO NOTHING RETURNING resource_id)
-    UPDATE refunds SET status = ${action}, bank_transaction_id = ${bankTransactionId},
-      reject_reason = ${reason},
+    UPDATE refunds SET status = ${action}, bank_transaction_id = ${bankTransactionId}, reject_reason = ${reason},
       acts_at = NULL, closed_at = settling_now(merchant_id), sequence = sequence + 1
     FROM (SELECT asked.id AS ended_id FROM asked LEFT JOIN claimed ON claimed.resource_id = asked.id
           WHERE ${bankTransactionId}::text IS NULL OR claimed.resource_id IS NOT NULL) AS ended

@@ -31,8 +31,7 @@ export async function refuseBooked(trx: Executor, ending: Ending): Promise<void>
         AND (coalesce(r.status, b.status) <> 'pending' OR x.kind = 'unanswered')
       UNION ALL
       SELECT coalesce(e.booked_id, e.identifier), e.booked_on, e.matched_by FROM expected_bookings e
-      WHERE ${deniesOwn}::boolean AND e.bank_id = b.bank_id AND e.identified_by = 'bankTransactionId'
-        AND e.identifier = b.bank_transaction_id AND e.direction = 'debit' AND e.matched_by IS NOT NULL
+      WHERE ${deniesOwn}::boolean AND e.billing_request_id = b.id AND e.direction = 'debit' AND e.matched_by IS NOT NULL
       UNION ALL
       -- Its debit with another amount is its booking all the same.
       SELECT e.bank_transaction_id, e.booked_on, e.matched_by FROM extra_bookings e

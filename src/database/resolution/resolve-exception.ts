@@ -37,7 +37,7 @@ export type Resolver =
   /** With an `actor` the action has its audit event. */
   | { cause: 'operator'; note: string | null; actor?: Actor };
 
-export interface ResolvedException {
+interface ResolvedException {
   exceptionId: string;
   state: ExceptionState;
   resolution: Resolution | null;

@@ -1,13 +1,14 @@
 import type { Metadata } from '../../domain/metadata';
 import { reversalSequence } from '../../domain/webhook/webhook-sequence';
 import { type Executor } from '../pool/connection';
+import { raw } from '../pool/statement';
 import type { Cause } from '../../domain/words/timeline';
 import { withdrawCredit } from '../credit/follow-credit';
 import { newId, newReference } from '../identifier/new-id';
 import { endExpectedCredit } from '../ledger/end-expected-booking';
 import type { TypedAnnouncement } from '../transition/transition';
 import { writeTransitions } from '../transition/write-transition';
-import { borneByNetwork, countWrittenOff, writeOffRest } from './write-off-charge';
+import { BORNE_OF_CHARGE, countWrittenOff, writeOffRest } from './write-off-charge';
 
 /**
  * Reversals and write-offs. A reversal takes the rest of a successful charge whose money did not
@@ -18,6 +19,7 @@ import { borneByNetwork, countWrittenOff, writeOffRest } from './write-off-charg
 
 interface Reversed {
   amount: bigint;
+  borne: bigint;
   currency: string;
   reference: string;
   billerId: string;
@@ -43,11 +45,9 @@ export async function reverseRest(trx: Executor, cause: Cause, of: OfCharge): Pr
   const reversalReference = newReference();
   const reversed = await takeRest(trx, { ...of, transactionId, reversalReference });
   if (!reversed) return;
-  const { amount, currency, sequence, at, merchantId, bankTransactionId } = reversed;
+  const { amount, borne, currency, sequence, at, merchantId, bankTransactionId } = reversed;
   // The payee's bank would credit its customer for nothing.
   const creditWithdrawn = merchantId === null && (await withdrawCredit(trx, billingRequestId));
-  // The network gets back what it bore: that part of the bank's debt would be written off twice.
-  const borne = await borneByNetwork(trx, billingRequestId);
   const told = { ...reversed, billingRequestId, reversalReference, creditWithdrawn };
   await writeTransitions(trx, [
     {
@@ -66,6 +66,7 @@ export async function reverseRest(trx: Executor, cause: Cause, of: OfCharge): Pr
         kind: 'reversal',
         paid: reversed,
         booked: { identifier: bankTransactionId, billingRequestId },
+        // What the network bore goes back to it: the bank's debt would be written off twice.
         writtenOff: borne < amount ? borne : amount,
       },
     },
@@ -85,19 +86,16 @@ async function takeRest(
             FROM billing_requests WHERE id = ${reversal.billingRequestId}) AS c
       WHERE b.id = c.id AND b.status = 'successful' AND c.rest > 0 RETURNING b.*, c.rest, settling_now(b.biller_id) AS at),
     reversal AS (
-      INSERT INTO reversals (transaction_id, reference, exception_id, refund_id, billing_request_id,
-      merchant_id,
+      INSERT INTO reversals (transaction_id, reference, exception_id, refund_id, billing_request_id, merchant_id,
         provider_id, customer_id, bank_id, payee_customer_id, payee_bank_id, amount, currency,
-        bank_transaction_id,
-        created_at, metadata)
-      SELECT ${reversal.transactionId}, ${reversal.reversalReference}, x.id, ${reversal.refundId}, b.id,
-      b.merchant_id, b.provider_id, b.customer_id,
-        b.bank_id, b.payee_customer_id, b.payee_bank_id, b.rest, b.currency, x.reversal_bank_transaction_id,
-        b.at, b.metadata
+        bank_transaction_id, created_at, metadata)
+      SELECT ${reversal.transactionId}, ${reversal.reversalReference}, x.id, ${reversal.refundId}, b.id, b.merchant_id,
+        b.provider_id, b.customer_id, b.bank_id, b.payee_customer_id, b.payee_bank_id, b.rest, b.currency,
+        x.reversal_bank_transaction_id, b.at, b.metadata
       FROM charge b JOIN reconciliation_exceptions x ON x.id = ${reversal.exceptionId}
       RETURNING amount, created_at, bank_transaction_id)
     SELECT v.amount, b.currency, b.reference, b.biller_id, b.merchant_id, b.metadata,
-      b.bank_id, b.sequence, v.created_at AS at, v.bank_transaction_id,
+      b.bank_id, b.sequence, v.created_at AS at, v.bank_transaction_id, ${raw(BORNE_OF_CHARGE)} AS borne,
       (SELECT count(*)::int FROM reversals WHERE billing_request_id = b.id) AS earlier_reversals
     FROM charge b, reversal v`;
 }

@@ -1,6 +1,7 @@
 import type { Database } from '../pool/connection';
 import { joined, raw, sql, type Fragment } from '../pool/statement';
 import { firstIdAt } from '../identifier/new-id';
+import { BORNE } from '../reversal/write-off-charge';
 import { FEED_HORIZON } from '../webhook/read-event-feed';
 import { listed, walk, type Pages } from './read-in-pages';
 
@@ -108,15 +109,6 @@ const POSTED = `
       AND e.says LIKE format('%%: debit %1$s %2$s disputed %3$s, credit %1$s %2$s customer_bank %3$s',
         debited, coalesce(r.currency, x.currency), r.bank_id)))`;
 
-/** SQL: what the network bears of charges: what entries about them leave in `disputed`. */
-const BORNE = `
-  SELECT o.charge, CASE p.direction WHEN 'debit' THEN p.amount ELSE -p.amount END AS amount
-  FROM (SELECT billing_request_id AS charge, id FROM reconciliation_exceptions
-        UNION ALL SELECT billing_request_id, id FROM refunds
-        UNION ALL SELECT billing_request_id, transaction_id FROM reversals) AS o
-    JOIN ledger_entries e ON e.resource_id = o.id
-    JOIN ledger_postings p ON p.entry_id = e.id AND p.account = 'disputed'`;
-
 /** SQL: charges whose sums differ from their refunds, reversals and write-offs. */
 const SUMMED = `
   SELECT b.id, format('its row says refunded %s, reversed %s and written off %s; its parts come to %s, %s and %s',
@@ -182,12 +174,12 @@ const BOOKINGS = `
   GROUP BY billing_request_id, bank_id, bank_transaction_id, currency`;
 
 /** SQL: bookings that are not expected as the rows of their charge say. */
-const misexpected = (timeZone: string) => sql`
+const MISEXPECTED = `
   SELECT coalesce(due.charge, e.billing_request_id) AS id,
     format('its rows ask for the booking %s; the table expected_bookings has %s',
       coalesce(nullif(concat_ws(' ', due.side, due.amount, due.currency, due.name, due.refund, due.at), ''), 'none'),
       coalesce(nullif(concat_ws(' ', e.direction, e.amount, e.currency, e.identifier, e.refund_id, e.settlement_day), ''), 'none')) AS what
-  FROM (${raw(BOOKINGS)}) AS due
+  FROM (${BOOKINGS}) AS due
     FULL JOIN (SELECT * FROM expected_bookings WHERE billing_request_id = ANY(ARRAY(SELECT id FROM charges))) AS e
       ON (e.billing_request_id, e.identified_by, e.direction) = (due.charge, due.by, due.side)
         AND e.refund_id IS NOT DISTINCT FROM due.refund
@@ -195,10 +187,10 @@ const misexpected = (timeZone: string) => sql`
         AND (e.identifier = due.name OR due.refund IS NOT NULL OR due.by = 'reference' OR due.side = 'debit')
   WHERE ((e.bank_id, e.identifier, e.currency) = (due.bank_id, due.name, due.currency)
     AND (e.amount = due.amount OR (e.matched_by IS NOT NULL AND e.amount BETWEEN due.least AND due.amount))
-    AND e.settlement_day = coalesce((due.at AT TIME ZONE ${timeZone})::date, e.settlement_day)) IS NOT TRUE`;
+    AND e.settlement_day = coalesce((due.at AT TIME ZONE (SELECT time_zone FROM deployment))::date, e.settlement_day)) IS NOT TRUE`;
 
 /** @param page SQL with the ids, as `id`, and the places to go on from, as `place` */
-const comparison = (timeZone: string, page: Fragment) => sql`
+const comparison = (page: Fragment) => sql`
   WITH page AS MATERIALIZED (${page} LIMIT ${raw(PAGE)}),
   ids AS MATERIALIZED (SELECT DISTINCT id FROM page WHERE left(id, 4) IN ('brq_', 'rfd_', 'txn_', 'exc_')),
   r AS MATERIALIZED (SELECT * FROM (${raw(ROWS)}) AS r WHERE id = ANY(ARRAY(SELECT id FROM ids))),
@@ -231,7 +223,7 @@ const comparison = (timeZone: string, page: Fragment) => sql`
       FROM expected FULL JOIN posted USING (id, kind) WHERE expected.says IS DISTINCT FROM posted.says
       UNION ALL ${raw(SUMMED)}
       UNION ALL ${raw(UNANNOUNCED)}
-      UNION ALL ${misexpected(timeZone)}`)} AS differences`;
+      UNION ALL ${raw(MISEXPECTED)}`)} AS differences`;
 
 const between = (column: string, after: string, end: string) =>
   sql`${raw(column)} > ${after} AND ${raw(column)} < ${end}`;
@@ -248,26 +240,17 @@ const PLACES = [
 ] as const;
 
 /** Ids of rows, and ids that only events, entries or expected bookings name. */
-function ofIds(timeZone: string, after: string, end: string): Fragment {
+function ofIds(after: string, end: string): Fragment {
   const ids = PLACES.map(
     ([id, table]) => sql`(SELECT DISTINCT ${raw(id)} AS id FROM ${raw(table)}
       WHERE ${between(id, after, end)} ORDER BY 1 LIMIT ${raw(PAGE)})`,
   );
-  return comparison(
-    timeZone,
-    sql`
-  SELECT id, id AS place FROM (
-    ${joined(ids, ' UNION ')}) AS ids
-  ORDER BY id`,
-  );
+  return comparison(sql`SELECT id, id AS place FROM (${joined(ids, ' UNION ')}) AS ids ORDER BY id`);
 }
 
-const ofEvents = (timeZone: string, after: string, end: string) =>
-  comparison(
-    timeZone,
-    sql`
-  SELECT resource_id AS id, e.id AS place FROM events e WHERE ${between('e.id', after, end)} ORDER BY e.id`,
-  );
+const ofEvents = (after: string, end: string) =>
+  comparison(sql`
+  SELECT resource_id AS id, e.id AS place FROM events e WHERE ${between('e.id', after, end)} ORDER BY e.id`);
 
 const KINDS = [
   ['charges', 'billingRequest', 'brq_'],
@@ -285,10 +268,10 @@ export async function* compareMoney(db: Database, from: Date | null, end: Date |
   for (const [check, kind, prefix] of KINDS) {
     const first = from === null ? prefix : firstIdAt(kind, from);
     const last = end === null ? `${prefix}zz` : firstIdAt(kind, end);
-    yield* walk(db, check, (after) => ofIds(db.timeZone, after, last), first);
+    yield* walk(db, check, (after) => ofIds(after, last), first);
   }
   if (from === null && end === null) return;
   const first = from === null ? '' : firstIdAt('event', from);
   const last = end === null ? 'evt_zz' : firstIdAt('event', end);
-  yield* walk(db, 'changed rows', (after) => ofEvents(db.timeZone, after, last), first);
+  yield* walk(db, 'changed rows', (after) => ofEvents(after, last), first);
 }

@@ -67,7 +67,6 @@ export interface Verified {
   /** Rows compared, by check. */
   compared: Record<string, number>;
   differences: number;
-  /** The first `LISTED_MAX` differences. */
   found: Found[];
 }
 

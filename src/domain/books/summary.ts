@@ -2,7 +2,6 @@ import type { KindOfReason } from '../charge';
 import { groupBy } from '../group';
 import type { Movement } from './statement';
 
-/** The total of a day, currency and type of movement. */
 export type DailyTotal = Movement & {
   /** `2026-11-21`, in the network's zone. */
   day: string;
@@ -32,8 +31,6 @@ const DAY_MS = 86_400_000;
 export function daysBetween(from: string, to: string): number {
   return Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS) + 1;
 }
-
-export const firstOfMonth = (day: string) => `${day.slice(0, 7)}-01`;
 
 /** @returns in order of day and currency; days without movements are left out */
 export function summarized(lines: DailyTotal[]) {

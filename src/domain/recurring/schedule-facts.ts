@@ -5,7 +5,6 @@ import { isHeld, type ChargeOutcome, type Facts, type NextBilling } from './recu
 
 /** The moments that `nextStep` compares, computed from the calendar and the network's settings. */
 
-/** The network's settings for schedules. */
 export interface RecurringRules {
   /** IANA zone of due dates. */
   timeZone: string;
