@@ -259,3 +259,18 @@ test('many lines of one reference find their counterparts at once, each its own'
       WHERE billing_request_id = ${id} AND is_extra ORDER BY 1`,
   ).toEqual(names.map((n) => ({ pair: `D${n} C${n}` })));
 });
+
+test('a file that writes one id on every line is matched as quickly as any', async () => {
+  const { id } = await bill(db, bank);
+  await answerBill(db, bank, id, null);
+  await db.rows`
+    INSERT INTO extra_bookings (bank_id, bank_transaction_id, direction, booked_on, amount, currency, billing_request_id,
+      is_extra, first_matched_by, matched_by)
+    SELECT ${bank.bankId}, 'NONREF', 'debit', ${TODAY}::date, n, 'NGN', CASE n WHEN 1 THEN ${id} ELSE 'brq_' || n END, true,
+      'stm_0', 'stm_0' FROM generate_series(1, 20000) AS n`;
+  const lines = Array.from({ length: 1_000 }, (_, n) => debit('NONREF', { amount: 100_000 + n }));
+  const statementId = await acceptFile(db, bank.bankId, lines);
+  // Postgres ends a statement of ten seconds.
+  await matchLines(matchingOf(db, statementId), statementId);
+  expect(await summaryOf(statementId)).toMatchObject({ lines: 1_000, unknownHere: 1_000 });
+});
