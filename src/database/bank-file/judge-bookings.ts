@@ -43,10 +43,10 @@ export async function judgeBookings(
   await takeBackWriteOffs(trx, billingRequestIds);
   await standBeside(trx, billingRequestIds);
   while (await pairNext(trx, billingRequestIds));
-  await tellUnpaired(trx, billingRequestIds, file);
+  const told = await tellUnpaired(trx, billingRequestIds, file);
   await endPlaced(trx, adopted);
   await endTakenBack(trx, billingRequestIds);
-  return openStanding(trx, billingRequestIds, file);
+  return told + (await openStanding(trx, billingRequestIds, file && { ...file, room: file.room - told }));
 }
 
 /** Several charges are locked by ascending id, which is the order everywhere. */
@@ -256,9 +256,15 @@ async function pairNext(trx: Executor, billingRequestIds: string[]): Promise<boo
       WHERE x.billing_request_id = ANY(${billingRequestIds}) AND (x.stands OR (x.differs AND x.counterpart_id IS NULL))
         AND (t.bank_transaction_id = x.bank_transaction_id OR t.reference = x.reference OR named)
         AND NOT ${raw(isNamed('t', 'AND n.undoes'))}),
+    -- Lines that could all take back each other pair in their order, all at once.
+    placed AS (
+      SELECT *, dense_rank() OVER (alike ORDER BY booked_on, bank_transaction_id)
+        <> dense_rank() OVER (alike ORDER BY t_on, t_id) AS is_aside
+      FROM candidate WINDOW alike AS (PARTITION BY bank_id, billing_request_id, refund_id, direction, amount, currency, rank,
+        CASE rank WHEN 1 THEN t_id END)),
     first AS (
-      SELECT DISTINCT ON (bank_id, bank_transaction_id, direction, booked_on, amount, currency) * FROM candidate
-      ORDER BY bank_id, bank_transaction_id, direction, booked_on, amount, currency, rank, t_on, t_id),
+      SELECT DISTINCT ON (bank_id, bank_transaction_id, direction, booked_on, amount, currency) * FROM placed
+      ORDER BY bank_id, bank_transaction_id, direction, booked_on, amount, currency, rank, is_aside, t_on, t_id),
     pair AS (
       SELECT DISTINCT ON (bank_id, t_id, direction, t_on, amount, currency) * FROM first
       ORDER BY bank_id, t_id, direction, t_on, amount, currency, rank, booked_on, bank_transaction_id)
@@ -274,17 +280,17 @@ async function pairNext(trx: Executor, billingRequestIds: string[]): Promise<boo
 
 type Line = Pick<NewException, 'billingRequestId' | 'refundId'> & NonNullable<NewException['booking']>;
 
-/** A payee's bank's id is its own: the exception of the payment, which both banks see, has none. */
-const ITS_BANKS_ID = `CASE WHEN e.bank_id = b.bank_id THEN e.bank_transaction_id END AS bank_transaction_id`;
-const LINE = `e.billing_request_id, e.refund_id, e.bank_id, e.direction, e.amount::bigint AS amount,
-  e.currency::text AS currency, e.amount::bigint AS booked_amount, e.currency::text AS booked_currency,
-  e.reference, e.booked_on::text, e.matched_by AS reported_in`;
+const LINE = `e.billing_request_id, e.refund_id, e.bank_id, e.bank_transaction_id, e.direction,
+  e.amount::bigint AS amount, e.currency::text AS currency, e.amount::bigint AS booked_amount,
+  e.currency::text AS booked_currency, e.reference, e.booked_on::text, e.matched_by AS reported_in`;
 
 /**
- * A line that takes nothing back is told: of the booking that has its id, or else of nothing that
- * the network knows.
+ * A line that takes nothing back is told, as long as there is room: of the booking that has its id,
+ * or else of nothing that the network knows.
+ *
+ * @returns how many exceptions it opened
  */
-async function tellUnpaired(trx: Executor, billingRequestIds: string[], file?: FileEnd): Promise<void> {
+async function tellUnpaired(trx: Executor, billingRequestIds: string[], file?: FileEnd): Promise<number> {
   const lines = await trx.rows<Line & { isOfBooking: boolean }>`
     WITH unpaired AS MATERIALIZED (
       SELECT x.*, EXISTS (
@@ -293,9 +299,10 @@ async function tellUnpaired(trx: Executor, billingRequestIds: string[], file?: F
         AS is_of_booking
       FROM extra_bookings x
       WHERE x.billing_request_id = ANY(${billingRequestIds}) AND NOT x.is_extra AND x.counterpart_id IS NULL
-        AND NOT ${raw(isNamed('x'))}),
+        AND NOT ${raw(isNamed('x'))}
+      ORDER BY x.billing_request_id, x.booked_on, x.bank_transaction_id LIMIT ${file?.room ?? null}),
     gone AS (DELETE FROM extra_bookings x USING unpaired u WHERE NOT u.is_of_booking AND ${raw(isRow('x', 'u'))})
-    SELECT ${raw(LINE)}, e.bank_transaction_id, is_of_booking FROM unpaired e`;
+    SELECT ${raw(LINE)}, is_of_booking FROM unpaired e`;
   const told = lines.map(({ billingRequestId, refundId, isOfBooking, ...booking }): NewException =>
     isOfBooking
       ? {
@@ -306,7 +313,7 @@ async function tellUnpaired(trx: Executor, billingRequestIds: string[], file?: F
         }
       : { kind: 'unknown_here', billingRequestId: null, refundId: null, booking },
   );
-  await openExceptions(trx, 'bank', told, file?.workflowId);
+  return (await openExceptions(trx, 'bank', told, file?.workflowId)).size;
 }
 
 /** Ends the exceptions that were about nothing but lines that are taken back by now. */
@@ -354,7 +361,7 @@ async function openStanding(trx: Executor, billingRequestIds: string[], file?: F
     borne AS (
       UPDATE extra_bookings x SET ended_at = clock_timestamp() FROM standing e
       WHERE e.stands AND e.resolution = 'written_off' AND ${raw(isRow('x', 'e'))})
-    SELECT DISTINCT ON (e.billing_request_id, e.refund_id) ${raw(LINE)}, ${raw(ITS_BANKS_ID)}, e.differs
+    SELECT DISTINCT ON (e.billing_request_id, e.refund_id) ${raw(LINE)}, e.differs
     FROM standing e JOIN billing_requests b ON b.id = e.billing_request_id LEFT JOIN refunds r ON r.id = e.refund_id
     WHERE NOT ${isUnsettled(sql`e.direction`, sql`e.bank_id`)} AND e.resolution IS DISTINCT FROM 'written_off'
       AND (e.stands OR e.resolution IS NULL)

@@ -233,9 +233,8 @@ export async function roomFor(trx: Transaction, bankId: string, ofFile: number):
     SELECT FROM reconciliation_exceptions x
     WHERE x.state <> 'resolved' AND x.kind IN ('unknown_here', 'missing_at_bank', 'amount_differs')
       AND ${bankId} IN (x.bank_id, x.payee_bank_id)
-      -- Counts for the file's bank alone: a missing credit without an id is the payee's bank's.
-      AND ${bankId} = CASE WHEN x.kind = 'missing_at_bank'
-        AND x.bank_transaction_id IS NULL THEN x.payee_bank_id ELSE x.bank_id END
+      -- Counts for the file's bank alone: what has no id is the payee's bank's.
+      AND ${bankId} = CASE WHEN x.bank_transaction_id IS NULL THEN x.payee_bank_id ELSE x.bank_id END
     LIMIT ${raw(OF_BANK)}) AS all_of_bank`;
   return Math.max(0, Math.min(OF_FILE - ofFile, OF_BANK - unresolved));
 }

@@ -83,8 +83,10 @@ const onOwnSide = (bankId: string, statementId: string | null) => sql`
         AND (x.bank_transaction_id, x.direction, x.booked_on, x.amount, x.currency)
           = (f.id, f.direction, f.day, f.amount, f.currency) AND NOT x.stands)
   UNION ALL
-  SELECT 4, x.billing_request_id, x.refund_id, true, 'unknown_here', ${NO_BOOKING} FROM extra_bookings x
-  WHERE x.bank_id = ${bankId} AND x.bank_transaction_id = f.id AND x.direction = f.direction AND x.is_extra`;
+  -- A bank may have written one id on many lines.
+  (SELECT 4, x.billing_request_id, x.refund_id, true, 'unknown_here', ${NO_BOOKING} FROM extra_bookings x
+   WHERE x.bank_id = ${bankId} AND x.bank_transaction_id = f.id AND x.direction = f.direction AND x.is_extra
+   ORDER BY x.booked_on, x.amount, x.currency LIMIT 1)`;
 
 /**
  * SQL: the charge or refund from which a line `f` on the other side may take something back. Within

@@ -220,29 +220,37 @@ export async function* readLines(
 
 type HolderOf = Omit<StatementOf, 'days'>;
 
+/** A line's place on its day: its party among those read together, and its entry. */
+interface Place {
+  n: bigint;
+  entryId: bigint;
+}
+
 async function* linesOn(
   db: Executor,
   date: string,
   of: HolderOf,
 ): AsyncGenerator<StatementLine[], void, void> {
   const { currency } = of;
-  for (const partyId of await movedParties(db, date, of)) {
-    for (let after: bigint | undefined = 0n; after !== undefined;) {
-      const page: (StatementLine & { entryId: bigint })[] = await customPlan(db).rows`
+  for (const parties of await movedParties(db, date, of)) {
+    for (let after: Place | undefined = { n: 1n, entryId: 0n }; after;) {
+      const page: (StatementLine & Place)[] = await customPlan(db).rows`
   WITH page AS MATERIALIZED (
     -- A bank with both the payer and the payee has two postings, but one line.
-    SELECT p.entry_id AS id, max(p.amount) AS amount
-    FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id
-    WHERE p.party_id = ${partyId} AND p.currency = ${currency} AND p.account <> 'disputed' AND e.kind <> 'credit'
-      AND ${ofTheDay(date)} AND p.entry_id > ${after}::bigint
-    GROUP BY p.entry_id ORDER BY p.entry_id LIMIT ${raw(PAGE)})
-  SELECT * FROM (SELECT e.id AS entry_id, t.transaction_id, t.reference, t.type, t.status, page.amount, t.currency,
+    SELECT u.n, own.* FROM unnest(${parties}::text[]) WITH ORDINALITY AS u (party_id, n) CROSS JOIN LATERAL (
+      SELECT p.entry_id AS id, max(p.amount) AS amount
+      FROM ledger_postings p JOIN ledger_entries e ON e.id = p.entry_id
+      WHERE p.party_id = u.party_id AND p.currency = ${currency} AND p.account <> 'disputed' AND e.kind <> 'credit'
+        AND ${ofTheDay(date)} AND p.entry_id > CASE u.n WHEN ${after.n}::bigint THEN ${after.entryId}::bigint ELSE 0 END
+      GROUP BY p.entry_id ORDER BY p.entry_id LIMIT ${raw(PAGE)}) AS own
+    WHERE u.n >= ${after.n}::bigint ORDER BY u.n, own.id LIMIT ${raw(PAGE)})
+  SELECT * FROM (SELECT page.n, e.id AS entry_id, t.transaction_id, t.reference, t.type, t.status, page.amount, t.currency,
     t.description, t.customer_id, t.merchant_id, t.bank_id, t.billing_request_id, t.schedule_id,
     t.bank_transaction_id, t.decline_reason,
     ${backBy('refund', sql`refunds part`, date)} - ${backBy('refund_return', RETURNS, date)} AS refunded_amount,
     ${backBy('reversal', REVERSED, date)} AS reversed_amount,
     t.created_at, e.settled_at, t.payee_bank_id, t.payee_lookup_id AS "payeeLookupID", t.metadata,
-    sum(coalesce(octet_length(t.metadata::text), 0)) OVER (ORDER BY e.id) AS bytes
+    sum(coalesce(octet_length(t.metadata::text), 0)) OVER (ORDER BY page.n, e.id) AS bytes
   FROM page JOIN ledger_entries e ON e.id = page.id JOIN LATERAL (
     SELECT ${raw(IMMUTABLE)} FROM transactions WHERE id = e.resource_id AND e.kind NOT LIKE 'write_off%'
     UNION ALL
@@ -253,21 +261,34 @@ async function* linesOn(
     WHERE e.kind LIKE 'write_off%' AND b.id = coalesce(
       (SELECT x.billing_request_id FROM reconciliation_exceptions x WHERE x.id = e.resource_id),
       (SELECT r.billing_request_id FROM refunds r WHERE r.id = e.resource_id))) AS t ON true) AS lines
-  WHERE bytes <= ${raw(PAGE_BYTES)} ORDER BY entry_id`;
+  WHERE bytes <= ${raw(PAGE_BYTES)} ORDER BY n, entry_id`;
       if (page.length > 0) yield page;
-      after = page.at(-1)?.entryId;
+      after = page.at(-1);
     }
   }
 }
 
-/** Parties with lines that day. A provider may have many merchants, and few move. */
-async function movedParties(db: Executor, date: string, { party, currency }: HolderOf): Promise<string[]> {
-  if (party.role !== 'provider') return [party.entityId];
-  const found = await customPlan(db).rows<{ partyId: string }>`
-    SELECT DISTINCT party_id FROM ledger_balances
+/**
+ * Parties with lines that day: those of few lines together, as many as one page has. A provider may
+ * have many merchants, and few move.
+ */
+async function movedParties(db: Executor, date: string, { party, currency }: HolderOf): Promise<string[][]> {
+  if (party.role !== 'provider') return [[party.entityId]];
+  const found = await customPlan(db).rows<{ partyId: string; lines: number }>`
+    SELECT party_id, sum(count)::int AS lines FROM ledger_balances
     WHERE party_id = ANY(${postedTo(party)}) AND day = ${date}
-      AND currency = ${currency} ORDER BY 1`;
-  return found.map(({ partyId }) => partyId);
+      AND currency = ${currency} GROUP BY 1 ORDER BY 1`;
+  const groups: string[][] = [];
+  let sum = Infinity;
+  for (const { partyId, lines } of found) {
+    sum += lines;
+    if (sum > PAGE) {
+      groups.push([]);
+      sum = lines;
+    }
+    groups.at(-1)?.push(partyId);
+  }
+  return groups;
 }
 
 /** A refund that came back later keeps its line on the day it completed. */

@@ -91,7 +91,9 @@ async function insertExceptions(
       currency, bank_transaction_id, direction, booked_amount, booked_currency, booked_on, first_reported_in,
       reported_in, opened_at)
     SELECT g.id, g.kind, b.id, r.id, g.bank_id, g.reference, coalesce(g.amount, r.amount, b.amount),
-      coalesce(g.currency, b.currency), g.bank_transaction_id, g.direction, g.booked_amount,
+      coalesce(g.currency, b.currency),
+      -- A payee's bank's id is its own: both banks see the exception of the payment.
+      CASE WHEN g.bank_id <> b.bank_id THEN NULL ELSE g.bank_transaction_id END, g.direction, g.booked_amount,
       g.booked_currency, g.booked_on, g.reported_in, g.reported_in,
       settling_now(coalesce(b.biller_id, g.bank_id))
     FROM jsonb_to_recordset(${given}::jsonb) AS g (id text, kind text, billing_request_id text,

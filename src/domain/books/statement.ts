@@ -11,9 +11,10 @@ export interface Days {
 
 export const onDay = (date: string): Days => ({ first: date, last: date });
 
+/** No day is later than `last`: the day after 9999-12-31 is written as an earlier one. */
 export function eachDay({ first, last }: Days): string[] {
-  const days = [];
-  for (let day = first; day <= last; day = addDays(day, 1)) days.push(day);
+  const days = [first];
+  for (let day = first; day < last;) days.push((day = addDays(day, 1)));
   return days;
 }
 

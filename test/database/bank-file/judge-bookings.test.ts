@@ -3,6 +3,7 @@ import { withdrawBankFile } from '../../../src/database/bank-file/withdraw-bank-
 import { readBankFile } from '../../../src/database/bank-file/receive-bank-file';
 import { answerBillingRequest } from '../../../src/database/billing-request/settle-billing-request';
 import { addDays, calendarDay } from '../../../src/domain/calendar';
+import { judgeBookings } from '../../../src/database/bank-file/judge-bookings';
 import { matchLines } from '../../../src/database/bank-file/match-lines';
 import { acceptFile, lookForMissing, matchingOf, sendFile, type SentLine } from '../../support/bank-file';
 import { bookDifferences } from '../../support/books';
@@ -214,4 +215,62 @@ describe('a file that is withdrawn', () => {
     expect(await exceptions()).toEqual([]);
     expect(await summaryOf(await send([], LATER))).toMatchObject({ missingAtBank: 0 });
   });
+});
+
+test('lines that take nothing back open no more exceptions than the file has room for', async () => {
+  const { id, reference } = await bill(db, bank);
+  await answerBill(db, bank, id, null);
+  const credits = Array.from({ length: 9 }, (_, n) => credit(`C${n}`, { reference }));
+  const statementId = await acceptFile(db, bank.bankId, [debit('D', { reference }), ...credits]);
+  await db.rows`UPDATE bank_statements SET exceptions = 995 WHERE id = ${statementId}`;
+  const matching = matchingOf(db, statementId);
+  await matchLines(matching, statementId);
+  await lookForMissing(matching, statementId);
+  expect(await exceptions()).toHaveLength(5);
+  expect(await readBankFile(db, statementId)).toMatchObject({ status: 'completed', exceptions: 1_000 });
+});
+
+test('many lines of one reference find their counterparts at once, each its own', async () => {
+  const { id, reference } = await bill(db, bank);
+  await answerBill(db, bank, id, null);
+  const names = ['1', '2', '3', '4', '5'];
+  const statementId = await acceptFile(db, bank.bankId, [
+    ...names.map((n) => debit(`D${n}`, { reference })),
+    ...names.map((n) => credit(`C${n}`, { reference })),
+  ]);
+  await matchLines(matchingOf(db, statementId), statementId);
+  let rounds = 0;
+  await db.transaction((trx) =>
+    judgeBookings(
+      {
+        ...trx,
+        query: (text, ...more) => {
+          if (text.includes('candidate AS')) rounds += 1;
+          return trx.query(text, ...more);
+        },
+      },
+      [id],
+    ),
+  );
+  expect(rounds).toBe(2);
+  expect(
+    await db.rows`
+      SELECT concat_ws(' ', bank_transaction_id, counterpart_id) AS pair FROM extra_bookings
+      WHERE billing_request_id = ${id} AND is_extra ORDER BY 1`,
+  ).toEqual(names.map((n) => ({ pair: `D${n} C${n}` })));
+});
+
+test('a file that writes one id on every line is matched as quickly as any', async () => {
+  const { id } = await bill(db, bank);
+  await answerBill(db, bank, id, null);
+  await db.rows`
+    INSERT INTO extra_bookings (bank_id, bank_transaction_id, direction, booked_on, amount, currency, billing_request_id,
+      is_extra, first_matched_by, matched_by)
+    SELECT ${bank.bankId}, 'NONREF', 'debit', ${TODAY}::date, n, 'NGN', CASE n WHEN 1 THEN ${id} ELSE 'brq_' || n END, true,
+      'stm_0', 'stm_0' FROM generate_series(1, 20000) AS n`;
+  const lines = Array.from({ length: 1_000 }, (_, n) => debit('NONREF', { amount: 100_000 + n }));
+  const statementId = await acceptFile(db, bank.bankId, lines);
+  // Postgres ends a statement of ten seconds.
+  await matchLines(matchingOf(db, statementId), statementId);
+  expect(await summaryOf(statementId)).toMatchObject({ lines: 1_000, unknownHere: 1_000 });
 });

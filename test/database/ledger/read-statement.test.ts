@@ -1,11 +1,11 @@
 import { answerBillingRequest } from '../../../src/database/billing-request/settle-billing-request';
 import { dayBegin } from '../../../src/database/clock/day-begin';
 import { postEntries } from '../../../src/database/ledger/post-entries';
-import { readFinality, readTotals } from '../../../src/database/ledger/read-statement';
+import { readFinality, readLines, readTotals } from '../../../src/database/ledger/read-statement';
 import { onDay } from '../../../src/domain/books/statement';
 import { calendarDay, startOfDay } from '../../../src/domain/calendar';
 import { openBookingCase } from '../../support/bank-file';
-import { databaseOfFile } from '../../support/database';
+import { asSchemaLogin, databaseOfFile } from '../../support/database';
 import { anyCharge } from '../../support/ledger';
 import { letMidnightPass } from '../../support/midnight';
 import { openTransaction } from '../../support/open-transaction';
@@ -18,7 +18,8 @@ import { installedWith } from '../../support/keyring';
 
 const timeZone = 'Africa/Lagos';
 
-const { db } = databaseOfFile();
+const file = databaseOfFile();
+const { db } = file;
 let standing: Standing;
 beforeEach(async () => {
   await letMidnightPass();
@@ -193,6 +194,34 @@ describe('a settlement day', () => {
     await Promise.all(open.map((one) => one.commit()));
     expect(await chargedOn(await today())).toBe(6n);
   });
+});
+
+it('reads the lines of a provider’s small merchants together, merchant by merchant', async () => {
+  const others = await Promise.all(Array.from({ length: 4 }, () => standingApproval(db)));
+  const all = [standing, ...others].toSorted((a, b) => (a.merchantId < b.merchantId ? -1 : 1));
+  await asSchemaLogin(
+    file.url,
+    `UPDATE entities SET provider_id = '${standing.providerId}'
+     WHERE id IN (${others.map(({ merchantId }) => `'${merchantId}'`).join(', ')})`,
+  );
+  for (const one of [...all, ...all.toReversed()]) await charge(db, one);
+  let statements = 0;
+  const counting = {
+    ...db,
+    query: (text: string, ...more: unknown[]) => {
+      statements += 1;
+      return db.query(text, ...(more as []));
+    },
+  };
+  const party = { entityId: standing.providerId, role: 'provider' } as const;
+  const read = [];
+  for await (const page of readLines(counting, { party, days: onDay(await today()), currency: 'NGN' }))
+    read.push(...page);
+  expect(read.map(({ merchantId }) => merchantId)).toEqual(
+    all.flatMap(({ merchantId }) => [merchantId, merchantId]),
+  );
+  // The parties, their lines, and that there are no more.
+  expect(statements).toBe(3);
 });
 
 const entry = (settledAt: Date) => anyCharge(standing, settledAt);

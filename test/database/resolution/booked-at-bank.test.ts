@@ -1,3 +1,4 @@
+import { roomFor } from '../../../src/database/bank-file/open-differences';
 import { closeExpiredRequests } from '../../../src/database/billing-request/close-expired-requests';
 import { remindBank } from '../../../src/database/refund/remind-bank';
 import { answerRefund, refundState } from '../../../src/database/refund/settle-refund';
@@ -15,8 +16,10 @@ import {
   bill,
   charge,
   exceptionOf,
+  payAnother,
   refund,
   resolveAsOperator,
+  settleCredit,
   type Billed,
 } from '../../support/settled';
 import { announcedTo, moveClock, standingApproval, type Standing } from '../../support/standing';
@@ -420,4 +423,33 @@ test('a refund that is completed by a word is so once, however often and by whom
   );
   expect(said.map(({ resolution }) => resolution)).toEqual(['confirmed', 'confirmed']);
   expect(await charges()).toEqual({ ...PAID, refunded: 40 });
+});
+
+test('a bank is told of a line of the payee’s bank without its ids, and it is no exception of its own', async () => {
+  const payee = await standingApproval(db);
+  const { id, deliveryId } = await payAnother(db, bank, payee);
+  await settleCredit(db, deliveryId);
+  const { reference } = await db.oneRow<{ reference: string }>`
+    SELECT reference FROM billing_requests WHERE id = ${id}`;
+  const credit = { amount: 250, reference };
+  await sendFile(db, payee.bankId, [line('P1', 'credit', credit), line('P2', 'credit', credit)]);
+  const refusal = await says('no_money_moved', null, id);
+  expect(refusal).toMatchObject({ code: 'booked_at_bank', data: { bookingDate: TODAY } });
+  expect(JSON.stringify(refusal)).not.toMatch(/P[12]|stm_/);
+  const roomOf = (bankId: string) => db.transaction((trx) => roomFor(trx, bankId, -10_000));
+  expect([await roomOf(bank.bankId), await roomOf(payee.bankId)]).toEqual([10_000, 9_999]);
+});
+
+test('a credit that the payee’s bank takes back is shown to the payer’s without its id', async () => {
+  const payee = await standingApproval(db);
+  const { id, deliveryId } = await payAnother(db, bank, payee);
+  await settleCredit(db, deliveryId);
+  const { reference } = await db.oneRow<{ reference: string }>`
+    SELECT reference FROM billing_requests WHERE id = ${id}`;
+  const of = { amount: 250, reference };
+  await sendFile(db, payee.bankId, [line('P1', 'credit', of)]);
+  await sendFile(db, payee.bankId, [line('P1', 'debit', { ...of, isReversal: true })]);
+  expect(
+    await db.rows`SELECT kind, bank_transaction_id FROM reconciliation_exceptions WHERE billing_request_id = ${id}`,
+  ).toEqual([{ kind: 'amount_differs', bankTransactionId: null }]);
 });
