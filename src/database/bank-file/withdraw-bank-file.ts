@@ -1,8 +1,8 @@
-import { OperatorError } from '../../domain/failures';
 import { act, type Actor } from '../record/audit-event';
 import { withdrawExpectations } from './begin-expectations';
 import type { Database, Executor } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
+import { sweep } from '../query/sweep';
 import { endByNetwork, IS_ALL_SAID } from '../reconciliation-exception/end-exceptions';
 import { isCounterpart, judgeBookings, lockCharges } from './judge-bookings';
 import { readBankFile, takeTurn } from './receive-bank-file';
@@ -18,18 +18,20 @@ const BOOKINGS = 10_000;
 /** Charges whose exceptions one step ends. */
 const CHARGES = 100;
 
-/** @throws OperatorError (no file, or it is in work); Failure not_found */
+/**
+ * The work on a file that has not ended, because it cannot, ends too.
+ *
+ * @throws Failure not_found
+ */
 export async function withdrawBankFile(db: Database, by: Actor, statementId: string): Promise<void> {
   const bankId = await db.transaction(async (trx) => {
     await takeTurn(trx, statementId);
     const file = await readBankFile(trx, statementId);
-    if (file.status === 'processing') {
-      throw new OperatorError(`${statementId} is still being matched: withdraw it once that has ended.`);
-    }
     if (file.status !== 'withdrawn') {
       const change = trx.oneRow<{ lines: number }>`
-        UPDATE bank_statements SET status = 'withdrawn', withdrawn_at = clock_timestamp() WHERE id = ${statementId}
-        RETURNING lines`;
+        UPDATE bank_statements SET status = 'withdrawn', withdrawn_at = clock_timestamp(),
+          ended_at = coalesce(ended_at, clock_timestamp())
+        WHERE id = ${statementId} RETURNING lines`;
       await act(trx, by, change, ({ lines }) => ({
         action: 'statement.withdrawn',
         entityId: file.bankId,
@@ -39,6 +41,8 @@ export async function withdrawBankFile(db: Database, by: Actor, statementId: str
     }
     return file.bankId;
   });
+  // No step of its workflow takes a page any more.
+  while (await sweep(db, 'bank_statement_pages', sql`statement_id = ${statementId}`));
   for (const step of [withdrawBookings, withdrawExtra, withdrawExceptions]) {
     for (let last: string[] | undefined = []; last;) {
       const after: string[] = last;

@@ -196,6 +196,20 @@ describe('a file that is withdrawn', () => {
     expect((await exceptions()).toSorted()).toEqual(['unknown_here B', 'unknown_here X']);
   });
 
+  test('ends its work, which may have stood still, and holds no other file back', async () => {
+    await paid('A');
+    await missing(TODAY);
+    await paid('B');
+    const stuck = await acceptFile(db, bank.bankId, [debit('B')]);
+    expect(await summaryOf(await send([debit('X')], LATER))).toMatchObject({ missingAtBank: 0 });
+    await withdraw(stuck);
+    const matching = matchingOf(db, stuck);
+    await matchLines(matching, stuck);
+    await lookForMissing(matching, stuck);
+    expect(await readBankFile(db, stuck)).toMatchObject({ status: 'withdrawn', done: 0 });
+    expect(await summaryOf(await send([debit('Y')], LATER))).toMatchObject({ missingAtBank: 1 });
+  });
+
   test('makes a booking missing again that it alone had, after another had made it missing', async () => {
     await paid('A');
     expect(await missing(TODAY)).toBe(1);
