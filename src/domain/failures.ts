@@ -114,7 +114,7 @@ const TABLE = {
   booked_at_bank: {
     status: 409,
     meaning:
-      'Your own file has booked it, and nothing takes it back; `data` names the line. Reverse it, and answer `reversed`.',
+      'A bank’s file has booked it, and nothing takes it back; `data` names the line. Reverse it, and answer `reversed`.',
     kept: true,
   },
   intent_open: {

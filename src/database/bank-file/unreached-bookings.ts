@@ -62,13 +62,12 @@ function unreached(db: Executor, asked: Fragment, atMost: number): Promise<Unrea
       WHERE s.bank_id IN (SELECT bank_id FROM asked) AND s.status = 'completed' GROUP BY 1, 2),
     oldest AS (
       SELECT a.bank_id, e.*, count(*) OVER (PARTITION BY a.bank_id) = ${atMost} AS is_minimum
-      FROM asked a CROSS JOIN LATERAL (
+      FROM asked a LEFT JOIN reached every ON every.bank_id = a.bank_id AND every.currency = '*' CROSS JOIN LATERAL (
         SELECT e.currency, e.amount, e.settlement_day, greatest(own.day, every.day) AS reached
-        FROM expected_bookings e
-          LEFT JOIN reached own ON own.bank_id = e.bank_id AND own.currency = e.currency
-          LEFT JOIN reached every ON every.bank_id = e.bank_id AND every.currency = '*'
+        FROM expected_bookings e LEFT JOIN reached own ON own.bank_id = e.bank_id AND own.currency = e.currency
         WHERE e.bank_id = a.bank_id AND ${IN_NO_FILE} AND e.settlement_day BETWEEN a.begins AND a.until
-          AND e.settlement_day > coalesce(greatest(own.day, every.day), '-infinity')
+          -- Without a bound of its own the index would be read from the oldest booking on.
+          AND e.settlement_day > coalesce(every.day, '-infinity') AND e.settlement_day > coalesce(own.day, '-infinity')
         ORDER BY e.settlement_day LIMIT ${atMost}) AS e)
     SELECT bank_id, currency::text, (SELECT name FROM entities WHERE id = bank_id) AS name,
       count(*)::int AS bookings, bool_or(is_minimum) AS is_minimum,
