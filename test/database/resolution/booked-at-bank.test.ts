@@ -243,9 +243,9 @@ describe('a refund that was rejected, and is in a file', () => {
   });
 });
 
-describe('a debit with another amount', () => {
-  const other = () => line(`tx-${charged.id}`, 'debit', { amount: 90 });
+const other = () => line(`tx-${charged.id}`, 'debit', { amount: 90 });
 
+describe('a debit with another amount', () => {
   test('is what the charge’s bank has booked, though another exception was open before', async () => {
     await answerBill(db, bank, charged.id, null);
     await send(other());
