@@ -2,6 +2,7 @@ import { roomFor } from '../../../src/database/bank-file/open-differences';
 import { closeExpiredRequests } from '../../../src/database/billing-request/close-expired-requests';
 import { remindBank } from '../../../src/database/refund/remind-bank';
 import { answerRefund, refundState } from '../../../src/database/refund/settle-refund';
+import { readException } from '../../../src/database/reconciliation-exception/list-exceptions';
 import { resolveException, takeBanksAnswer } from '../../../src/database/resolution/resolve-exception';
 import type { Resolution } from '../../../src/domain/books/reconciliation-exception';
 import { addBusinessDays } from '../../../src/domain/business-day';
@@ -207,6 +208,10 @@ describe('a refund that was rejected, and is in a file', () => {
       { status: 'completed', sequence: 2 },
     ]);
     expect((await balancesOf(db, bank.bankId))['customer_bank']).toBe(-60n);
+    const { id } = await db.oneRow<{ id: string }>`
+      SELECT id FROM reconciliation_exceptions WHERE refund_id = ${refundId}`;
+    const { answers } = await readException(db, id);
+    expect(answers).toMatchObject([{ says: 'rejected', bankTransactionId: null }]);
     // The line is its booking: nothing stands, and nothing is missing.
     await sendFile(db, bank.bankId, [own()], { through: LATER });
     expect(await exceptions()).toEqual(['unknown_here resolved confirmed']);
