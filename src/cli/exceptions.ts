@@ -25,6 +25,7 @@ import { factsOf, shortName, tableOf } from './output';
 const LISTED_MAX = 1_000;
 
 type Filter = Parameters<typeof operatorsExceptions>[1] & { entity?: string };
+type Found = Explained & Pick<Finding, 'resolution'> & Partial<Finding>;
 
 export function fill(exceptions: Command): void {
   command(exceptions, 'list', 'those that are not resolved, oldest first')
@@ -91,7 +92,7 @@ export function fill(exceptions: Command): void {
     )
     .addOption(reasonOption().makeOptionMandatory())
     .action(
-      onEngine(async (db, _config, exceptionId: string, found: Explained & Finding) => {
+      onEngine(async (db, _config, exceptionId: string, found: Found) => {
         const actor = operator(found);
         const by = { cause: 'operator', note: actor.reason, actor } as const;
         const { resolution, bankTransactionId = null } = found;

@@ -213,7 +213,9 @@ export async function respondTo(
   const path = `/v1/reconciliation/exceptions/${String(exception['exceptionId'])}/respond`;
   const body = { resolution, ...(resolution === 'reversed' && { bankTransactionId: `reversal-${deed}` }) };
   const { status } = await network.post(path, body, `response-${deed}`);
-  if (status === 200 && resolution !== 'confirmed') bank.takeBack(about);
+  if (status !== 200) return status;
+  if (resolution !== 'confirmed') bank.takeBack(about);
+  else if (exception['refundId'] !== null) bank.payAllTheSame(about);
   return status;
 }
 

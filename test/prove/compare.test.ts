@@ -5,7 +5,7 @@ import { iso } from './oracle/both';
 import { Booked } from './oracle/ledger';
 import { Allowance } from './oracle/limits';
 import type { Prediction } from './oracle/predict';
-import type { Attempt } from './oracle/schedule';
+import { newSchedule, type Attempt } from './oracle/schedule';
 import type { SeenBank, SeenMerchant } from './oracle/seen';
 import { SETTLEMENT_WINDOW_MS, type MerchantPlan, type Plan } from './plan';
 
@@ -258,6 +258,16 @@ describe('the comparison', () => {
     const seen = well();
     fault(seen);
     expect(found(seen)).toEqual(expect.arrayContaining([expect.stringMatching(said)]));
+  });
+
+  it('says when what was announced to nobody was due', () => {
+    const terms = { n: 1, customer: 1, frequency: 'daily', interval: 1, startAt: at, kobo: 10_000n } as const;
+    const schedule = newSchedule({ ...terms, maxBillings: 1, endAt: undefined });
+    schedule.notices.push({ n: 0, dueAt: at, kobo: 10_000n });
+    const prediction = { ...predicted(), schedules: [schedule] };
+    const { differences } = compareMerchant(plan, billing, prediction, well().merchant);
+    const what = expect.stringMatching(/^the bank was not told a day before/) as string;
+    expect(differences).toContainEqual({ at, who: 'merchant-1', what });
   });
 
   it('puts what happened first at the top, for the others may follow from it', () => {

@@ -54,8 +54,8 @@ export const MONTH_MUTATIONS: Readonly<Record<string, Mutation>> = {
       ],
       [
         JUDGE,
-        `WHERE e.billing_request_id = ANY(\${billingRequestIds}) AND e.stands),`,
-        `WHERE e.billing_request_id = ANY(\${billingRequestIds}) AND e.stands AND \${file === undefined}),`,
+        `AND e.counterpart_id IS NULL AND (e.stands OR e.differs)),`,
+        `AND e.counterpart_id IS NULL AND (e.stands OR e.differs) AND \${file === undefined}),`,
       ],
     ],
   },

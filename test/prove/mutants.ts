@@ -13,7 +13,7 @@ export interface Verdict {
   found: string | undefined;
 }
 
-/** So few that all of the faults are tried in half an hour. */
+/** So few that all of the faults are tried in an hour or two. */
 const BILLINGS = 30;
 
 export async function proveMutants(

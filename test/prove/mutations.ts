@@ -275,6 +275,12 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
         `if (workflowId === undefined) return;`,
         `if (workflowId === undefined || charge.amount > 0n) return;`,
       ],
+      // Else it is billed late, once its lack is noticed.
+      [
+        'src/database/recover/open-work.ts',
+        `open: \`r.status = 'pending' AND r.schedule_id IS NULL\``,
+        `open: 'false'`,
+      ],
     ],
   },
   'a charge is in the history, and in no balance': {

@@ -60,13 +60,11 @@ const SILENT = scriptOf({ charge: () => 'silence', refund: () => 'silence', stan
 
 const timeOf = (plan: Plan, round: number): number => dayAt(plan, ROUND_DAYS[round] ?? 0, HOUR);
 
-export async function proveMonth(stage: Stage, billings: number): Promise<Difference[]> {
+export async function proveMonth(played: Played): Promise<Difference[]> {
+  const { stage, month, merchant, banks } = played;
   const { plan, calm, signal } = stage;
-  const month = drawMonth(plan, billings);
   const dayOf = (round: number) => plan.zone.dayOf(timeOf(plan, round));
   const predicted = predictMonth(month, dayOf);
-  const played = await open(stage, month);
-  const { merchant, banks } = played;
   try {
     let round = -1;
     for (const m of momentsOf(month)) {
@@ -115,7 +113,10 @@ function happeningsAt(
   });
 }
 
-async function open({ engine, watch, cast, plan, signal }: Stage, month: Month): Promise<Played> {
+/** Before anything dies: the operator has no second try at making a bank. */
+export async function openMonth(stage: Stage, billings: number): Promise<Played> {
+  const { engine, watch, cast, plan, signal } = stage;
+  const month = drawMonth(plan, billings);
   const openOne = async (
     name: string,
     identity: Identity,
@@ -174,7 +175,6 @@ async function open({ engine, watch, cast, plan, signal }: Stage, month: Month):
     refusals: new Map(),
     closing: [],
   };
-  const stage = { engine, watch, cast, plan, signal } as Stage;
   return { stage, month, merchant, banks, paymentIDs, asked: new Map(), sent: new Map(), seen };
 }
 
@@ -262,10 +262,20 @@ async function say(
   return inShort(await network.post(path, body, `case-${n}-${m}`));
 }
 
-/** @returns `200`, or what the operator is told */
-async function command({ engine }: Stage, ...args: string[]): Promise<string> {
-  const [complaint] = await engine.complaints(...args);
-  return complaint ?? '200';
+/** What any command says where its database has died. */
+const AWAY = /the database (does not answer|cannot do this now|was lost as it committed)/;
+
+/**
+ * Runs it again once its database is back: these commands may run twice.
+ *
+ * @returns `200`, or what the operator is told
+ */
+function command({ engine, signal }: Stage, ...args: string[]): Promise<string> {
+  return poll('The database of a command', ANSWERED_WITHIN_MS, signal, async () => {
+    const [complaint] = await engine.complaints(...args);
+    if (complaint !== undefined && AWAY.test(complaint)) throw new Error(complaint);
+    return complaint ?? '200';
+  });
 }
 
 const HEADER = 'bankTransactionId,bookingDate,amount,currency,direction,reference';

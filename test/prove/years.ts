@@ -15,7 +15,7 @@ import { comparePayments } from './oracle/compare-payments';
 import { BankSum, spanOf } from './oracle/compare-statements';
 import { countOf, predict } from './oracle/predict';
 import { predictPayments } from './oracle/predict-payments';
-import { proveMonth } from './play-month';
+import { openMonth, proveMonth } from './play-month';
 import { drivePayments, observePayments, openPayments, type PaymentsParty } from './payments';
 import { SETTLEMENT_WINDOW_MS, type MerchantPlan, type Plan } from './plan';
 
@@ -100,6 +100,7 @@ async function play(stage: Stage, say: (line: string) => void): Promise<Omit<Pro
   const payments = await openPayments(stage);
   // Each is predicted again when it is compared: all at once would be too much to keep.
   const { billings, charges } = countOf(plan);
+  const month = await openMonth(stage, billings);
   say(
     `Seed ${plan.seed}, ${plan.zone.name}: ${billings} billings, ${charges} charges, ${plan.payments.length} payments between customers.`,
   );
@@ -125,7 +126,7 @@ async function play(stage: Stage, say: (line: string) => void): Promise<Omit<Pro
   const killed = await whileKilling(stage, charges, say, async () => {
     await Promise.all([
       inLanes(plan.merchants, live, MERCHANTS_AT_ONCE),
-      find('the month', () => proveMonth(stage, billings)),
+      find('the month', () => proveMonth(month)),
       ...cast.banks.map(({ name }, n) =>
         find(`payments to ${name}`, () => drivePayments(payments, n, stage)),
       ),

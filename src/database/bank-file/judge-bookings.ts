@@ -189,7 +189,7 @@ async function bookOwnLines(trx: Executor, billingRequestIds: string[]): Promise
     DELETE FROM extra_bookings x USING its i WHERE ${raw(isRow('x', 'i'))}`;
 }
 
-/** A line of another amount settles nothing once its booking has its own line, or an earlier one. */
+/** A line of another amount settles nothing beside its booking's own line, or an earlier one. */
 async function standBeside(trx: Executor, billingRequestIds: string[]): Promise<void> {
   await trx.rows`
     UPDATE extra_bookings x SET differs = false

@@ -203,9 +203,12 @@ async function answersOf(
       FROM billing_requests WHERE id = ${billingRequestId} AND ${refundId}::text IS NULL
         AND closed_by = 'bank'
       UNION ALL
-      SELECT closed_at, created_at, CASE status WHEN 'rejected' THEN status
-        ELSE 'completed' END, bank_transaction_id
-      FROM refunds WHERE id = ${refundId} AND status <> 'pending'
+      -- The end of an exception completes a rejected refund, whose answer then stands in its event alone.
+      SELECT coalesce(e.business_at, r.closed_at), r.created_at,
+        CASE WHEN r.was_rejected OR r.status = 'rejected' THEN 'rejected' ELSE 'completed' END,
+        CASE WHEN NOT r.was_rejected THEN r.bank_transaction_id END
+      FROM refunds r LEFT JOIN events e ON r.was_rejected AND e.resource_id = r.id AND e.type = 'refund.rejected'
+      WHERE r.id = ${refundId} AND r.status <> 'pending'
       UNION ALL
       SELECT a.answered_at, a.recorded_at, a.says, a.bank_transaction_id
       FROM reconciliation_exceptions x JOIN exception_answers a ON a.exception_id = x.id

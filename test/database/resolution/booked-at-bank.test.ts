@@ -2,6 +2,7 @@ import { roomFor } from '../../../src/database/bank-file/open-differences';
 import { closeExpiredRequests } from '../../../src/database/billing-request/close-expired-requests';
 import { remindBank } from '../../../src/database/refund/remind-bank';
 import { answerRefund, refundState } from '../../../src/database/refund/settle-refund';
+import { readException } from '../../../src/database/reconciliation-exception/list-exceptions';
 import { resolveException, takeBanksAnswer } from '../../../src/database/resolution/resolve-exception';
 import type { Resolution } from '../../../src/domain/books/reconciliation-exception';
 import { addBusinessDays } from '../../../src/domain/business-day';
@@ -207,6 +208,10 @@ describe('a refund that was rejected, and is in a file', () => {
       { status: 'completed', sequence: 2 },
     ]);
     expect((await balancesOf(db, bank.bankId))['customer_bank']).toBe(-60n);
+    const { id } = await db.oneRow<{ id: string }>`
+      SELECT id FROM reconciliation_exceptions WHERE refund_id = ${refundId}`;
+    const { answers } = await readException(db, id);
+    expect(answers).toMatchObject([{ says: 'rejected', bankTransactionId: null }]);
     // The line is its booking: nothing stands, and nothing is missing.
     await sendFile(db, bank.bankId, [own()], { through: LATER });
     expect(await exceptions()).toEqual(['unknown_here resolved confirmed']);
@@ -243,9 +248,9 @@ describe('a refund that was rejected, and is in a file', () => {
   });
 });
 
-describe('a debit with another amount', () => {
-  const other = () => line(`tx-${charged.id}`, 'debit', { amount: 90 });
+const other = () => line(`tx-${charged.id}`, 'debit', { amount: 90 });
 
+describe('a debit with another amount', () => {
   test('is what the charge’s bank has booked, though another exception was open before', async () => {
     await answerBill(db, bank, charged.id, null);
     await send(other());

@@ -93,12 +93,14 @@ function compareNotices({ plan, predicted, merchant, seen, desks, differ }: Both
       const who = i === 0 ? 'the merchant' : 'the bank';
       const name = nameOf(schedule, plan);
       if (missing !== undefined)
-        differ(Date.parse(missing), `${who} was not told a day before of ${name}: ${missing}`);
+        differ(momentOf(missing), `${who} was not told a day before of ${name}: ${missing}`);
       if (extra !== undefined)
-        differ(Date.parse(extra), `${who} was told a day before of ${name}, for nothing: ${extra}`);
+        differ(momentOf(extra), `${who} was told a day before of ${name}, for nothing: ${extra}`);
     }
   }
 }
+
+const momentOf = (notice: string) => Date.parse(notice.replace(/,.*/, ''));
 
 /** The feed has what was received, and each thing counts 1, 2, 3, … */
 function compareFeed({ plan, seen, differ }: Both): void {

@@ -453,17 +453,24 @@ class Years {
     return 200;
   }
 
-  /** A completed refund whose money came back is returned, and can be made again. */
+  /**
+   * A completed refund whose money came back is returned, and can be made again. A rejected one
+   * that is paid all the same is completed from then on.
+   */
   private settle({ n, refund: act, resolution }: Extract<Act, { what: 'settle' }> & Act): number | undefined {
     const refund = this.seen.refunds.find((one) => one.act === act);
     const exception = this.seen.exceptions.find((one) => one.refund === act);
     if (!refund || !exception) return undefined;
     const { of, kobo } = refund;
-    if (resolution === 'confirmed' && refund.status !== 'completed') return 409;
     exception.resolvedAt = this.now;
     exception.said = { act: n, at: this.now, resolution };
-    if (refund.status === 'rejected') of.held -= kobo;
-    else if (resolution !== 'confirmed') {
+    if (refund.status === 'rejected') {
+      of.held -= kobo;
+      if (resolution !== 'confirmed') return 200;
+      Object.assign(refund, { status: 'completed', at: this.now });
+      of.refunded += kobo;
+      this.seen.booked.book('refunds', this.now, of, kobo);
+    } else if (resolution !== 'confirmed') {
       refund.status = 'returned';
       of.refunded -= kobo;
       this.seen.booked.book('refundReturns', this.now, of, kobo);
