@@ -19,6 +19,24 @@ export const sql = `
     FROM jsonb_each_text(metadata) AS pair (name, value),
       unnest(ARRAY[name || E'\\n' || value, E'\\n' || lower(value COLLATE "C")]) AS hashed $$;
 
+    CREATE DOMAIN charge_count AS int CHECK (VALUE BETWEEN 1 AND 10000);
+    -- A member that is null does not limit. Named as in the API, and judged in this order.
+    CREATE TYPE spending_limits AS (
+      "perCharge"     amount,
+      daily           amount,
+      weekly          amount,
+      monthly         amount,
+      yearly          amount,
+      total           amount,
+      "count.daily"   charge_count,
+      "count.weekly"  charge_count,
+      "count.monthly" charge_count,
+      "count.yearly"  charge_count,
+      "count.total"   charge_count,
+      "validFrom"     timestamptz,
+      "validUntil"    timestamptz
+    );
+
     CREATE TABLE agreements (
       id                   text PRIMARY KEY CHECK (id ~ '^agr_'),
       merchant_id          text NOT NULL REFERENCES entities,
@@ -28,14 +46,24 @@ export const sql = `
                            CHECK (decision IN ('pending', 'approve_once', 'approve_recurring', 'deny', 'suspended')),
       blocked              boolean NOT NULL DEFAULT false,
       currency             currency NOT NULL,
-      daily_limit          amount,
-      monthly_limit        amount,
-      -- Sums pending or settled on the calendar day and in the month named, in minor units. A
-      -- charge counts by one guarded UPDATE; on a later day or month the sum starts anew.
-      spent_day            date NOT NULL DEFAULT '-infinity',
-      spent_day_total      bigint NOT NULL DEFAULT 0 CHECK (spent_day_total >= 0),
-      spent_month          date NOT NULL DEFAULT '-infinity',
-      spent_month_total    bigint NOT NULL DEFAULT 0 CHECK (spent_month_total >= 0),
+      limits               spending_limits,
+      -- The approved intents so far, and when the last was approved.
+      terms                int NOT NULL DEFAULT 0 CHECK (terms >= 0),
+      terms_since          timestamptz,
+      -- Sums pending or settled in the windows that hold the latest day counted, in minor units, and
+      -- their charges. A charge counts by one guarded UPDATE; in a later window they start anew.
+      spent_on             date NOT NULL DEFAULT '-infinity',
+      spent_daily          bigint NOT NULL DEFAULT 0 CHECK (spent_daily >= 0),
+      spent_weekly         bigint NOT NULL DEFAULT 0 CHECK (spent_weekly >= 0),
+      spent_monthly        bigint NOT NULL DEFAULT 0 CHECK (spent_monthly >= 0),
+      spent_yearly         bigint NOT NULL DEFAULT 0 CHECK (spent_yearly >= 0),
+      -- Of the charges under the terms that hold.
+      spent_total          bigint NOT NULL DEFAULT 0 CHECK (spent_total >= 0),
+      charges_daily        int NOT NULL DEFAULT 0 CHECK (charges_daily >= 0),
+      charges_weekly       int NOT NULL DEFAULT 0 CHECK (charges_weekly >= 0),
+      charges_monthly      int NOT NULL DEFAULT 0 CHECK (charges_monthly >= 0),
+      charges_yearly       int NOT NULL DEFAULT 0 CHECK (charges_yearly >= 0),
+      charges_total        int NOT NULL DEFAULT 0 CHECK (charges_total >= 0),
       -- The key that paymentIDs of this agreement are made with, for good: keys rotate, the string
       -- stays.
       payment_id_key       text NOT NULL,
@@ -50,8 +78,7 @@ export const sql = `
       granted_at           timestamptz,
       -- The terms that this grant has replaced, if any.
       currency_before      currency,
-      daily_limit_before   amount,
-      monthly_limit_before amount,
+      limits_before        spending_limits,
       UNIQUE (merchant_id, customer_id),
       CHECK ((NOT blocked) OR decision = 'deny')
       -- Each charge changes the sums, which no index has.
@@ -66,16 +93,29 @@ export const sql = `
     CREATE INDEX agreements_of_provider_by_decision ON agreements (provider_id, decision, id)
       WHERE provider_id IS NOT NULL;
     GRANT SELECT, INSERT (id, merchant_id, customer_id, bank_id, currency, payment_id_key, created_at, updated_at),
-      UPDATE (decision, blocked, currency, daily_limit, monthly_limit, spent_day, spent_day_total,
-      spent_month, spent_month_total, sequence, updated_at, announced, approved, granted_at, currency_before,
-      daily_limit_before, monthly_limit_before) ON agreements TO assent_app;
+      UPDATE (decision, blocked, currency, limits, terms, terms_since, spent_on, spent_daily, spent_weekly,
+      spent_monthly, spent_yearly, spent_total, charges_daily, charges_weekly, charges_monthly, charges_yearly,
+      charges_total, sequence, updated_at, announced, approved, granted_at, currency_before, limits_before)
+      ON agreements TO assent_app;
 
     CREATE TRIGGER agreements_name_provider BEFORE INSERT ON agreements
       FOR EACH ROW EXECUTE FUNCTION name_provider();
     CREATE CONSTRAINT TRIGGER agreements_are_on_record
-      AFTER UPDATE OF decision, blocked, currency, daily_limit, monthly_limit ON agreements
+      AFTER UPDATE OF decision, blocked, currency, limits, terms ON agreements
       DEFERRABLE INITIALLY DEFERRED
       FOR EACH ROW EXECUTE FUNCTION require_event();
+
+    -- Spans outside of an agreement's permission, also to come, by its merchant's clock. A span stays
+    -- after its end: a due date inside it was missed on purpose, however late a schedule looks at it.
+    CREATE TABLE agreement_holds (
+      agreement_id text REFERENCES agreements,
+      reason       text CHECK (reason IN ('consent_not_yet_valid', 'consent_expired')),
+      from_at      timestamptz,
+      to_at        timestamptz,
+      PRIMARY KEY (agreement_id, reason, from_at),
+      CHECK (to_at >= from_at)
+    );
+    GRANT SELECT, INSERT, UPDATE (to_at), DELETE ON agreement_holds TO assent_app;
 
     CREATE TABLE intents (
       id                text PRIMARY KEY CHECK (id ~ '^int_'),
@@ -93,8 +133,11 @@ export const sql = `
                         CHECK (status IN ('pending', 'approved', 'declined', 'superseded')),
       reason            text CHECK (reason IN ('denied', 'suspended', 'blocked', 'expired')),
       customer_decision text CHECK (customer_decision IN ('approve_once', 'approve_recurring', 'deny', 'suspended')),
-      daily_limit       amount,
-      monthly_limit     amount,
+      asked             spending_limits,
+      -- The tightest that the intents asked which this one has superseded, one after the other.
+      asked_before      spending_limits,
+      -- The tightest of what was asked and what the bank answered.
+      limits            spending_limits,
       block_merchant    boolean NOT NULL DEFAULT false,
       expires_at        timestamptz NOT NULL,
       closed_at         timestamptz,
@@ -121,8 +164,8 @@ export const sql = `
     -- Expiry looks for ended windows across all owners.
     CREATE INDEX intents_open_by_end ON intents (expires_at) WHERE status = 'pending';
     CREATE INDEX intents_open_of_merchant ON intents (merchant_id, expires_at) WHERE status = 'pending';
-    GRANT SELECT, INSERT, UPDATE (status, reason, customer_decision, daily_limit, monthly_limit, block_merchant,
-      closed_at, sequence, waiting) ON intents TO assent_app;
+    GRANT SELECT, INSERT, UPDATE (status, reason, customer_decision, limits, block_merchant, closed_at, sequence,
+      waiting) ON intents TO assent_app;
 
     CREATE TRIGGER intents_record_time BEFORE INSERT ON intents
       FOR EACH ROW EXECUTE FUNCTION set_record_time_recorded_at();
@@ -291,14 +334,17 @@ export const sql = `
       -- The bank by its answer, or the network by a window or a limit.
       closed_by           text,
       decline_reason      text,
+      -- The customer's limit for which the network has declined it.
+      declined_limit      text,
       bank_transaction_id text,
       -- The bank's own notes on its answer.
       bank_metadata       jsonb,
       -- The bank's answer in the guide's form, to tell the same answer from another.
       answer_action       text CHECK (answer_action IN ('approve_once', 'approve_recurring', 'deny', 'suspended')),
-      -- The day and month whose sums this charge counts in; a decline takes it out of them again.
+      -- The day in whose windows this charge counts, and the terms in whose total; a decline takes it
+      -- out of them again.
       counted_day         date,
-      counted_month       date,
+      counted_terms       int,
       expires_at          timestamptz NOT NULL,
       closed_at           timestamptz,
       sequence            int NOT NULL DEFAULT 1 CHECK (sequence > 0),
@@ -332,10 +378,11 @@ export const sql = `
       CHECK ((status = 'pending') = (closed_by IS NULL)),
       CHECK ((NOT credit_settled) OR credit_due_at IS NOT NULL),
       CHECK ((status = 'declined') = (decline_reason IS NOT NULL)),
+      CHECK (declined_limit IS NULL OR decline_reason IS NOT DISTINCT FROM 'limit_reached'),
       CHECK ((status = 'successful') = (bank_transaction_id IS NOT NULL)),
       CHECK (status <> 'successful' OR closed_by = 'bank'),
       CHECK (((schedule_id IS NULL) = (billing_n IS NULL)) AND ((schedule_id IS NULL) = (attempt IS NULL))),
-      CHECK ((counted_day IS NULL) = (counted_month IS NULL)),
+      CHECK ((counted_day IS NULL) = (counted_terms IS NULL)),
       CHECK (schedule_id IS NULL OR agreement_id IS NOT NULL),
       CHECK ((credit_delivery_id IS NULL) = (credit_due_at IS NULL)),
       CHECK ((NOT credit_overdue) OR credit_due_at IS NOT NULL),
@@ -407,7 +454,7 @@ export const sql = `
     CREATE INDEX billing_requests_waiting_credits ON billing_requests (workflow_id)
       WHERE credit_due_at IS NOT NULL AND (NOT credit_settled);
     GRANT SELECT, INSERT, UPDATE (status, closed_by, decline_reason, bank_transaction_id, bank_metadata, answer_action,
-      counted_day, counted_month, closed_at, sequence, refunded_amount, credit_delivery_id, credit_due_at,
+      closed_at, sequence, refunded_amount, credit_delivery_id, credit_due_at,
       credit_overdue, credit_settled, waiting, reversed_amount, written_off_amount) ON billing_requests TO assent_app;
 
     CREATE TRIGGER billing_requests_name_provider BEFORE INSERT ON billing_requests

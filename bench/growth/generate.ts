@@ -183,7 +183,7 @@ function steps(
     ],
     [
       'agreements',
-      `INSERT INTO agreements (id, merchant_id, customer_id, bank_id, decision, currency, daily_limit, monthly_limit,
+      `INSERT INTO agreements (id, merchant_id, customer_id, bank_id, decision, currency, limits.daily, limits.monthly,
          payment_id_key, created_at, updated_at)
        SELECT id, merchant_id, customer_id, bank_id, decision, 'NGN', 100000000, 1000000000, '${kid}', at, at
        FROM growth.agreements ORDER BY j`,

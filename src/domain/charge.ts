@@ -1,10 +1,14 @@
 import { Failure } from './failures';
+import type { Limit, SpendingLimits } from './spending-limit';
 
 interface Terms {
   decision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
-  blocked: boolean;
   currency: string;
 }
+
+/** Why an agreement does not count a charge; the first that holds. */
+export type ChargeRefusal =
+  'not_approved' | 'currency_mismatch' | 'consent_not_yet_valid' | 'consent_expired' | Limit;
 
 const WHY_NOT = {
   pending: 'The customer has not yet approved billing by this merchant.',
@@ -13,21 +17,55 @@ const WHY_NOT = {
 } as const;
 
 /**
- * The reason why a charge under these terms was refused. The guarded UPDATE of the agreement's sums
- * has refused it already. So a refusal that the terms do not explain is a spending limit
- * (`spending-limit.ts`), and the merchant learns no more.
+ * The refusal of a charge under these terms, in words.
+ *
+ * @param charged currency of the charge
  */
-export function chargeRefusal(terms: Terms, currency: string): Failure {
-  if (terms.currency !== currency) {
-    return new Failure(
-      'currency_mismatch',
-      `This agreement bills in ${terms.currency}, not in ${currency}. Send a new intent to change its currency.`,
+export function chargeRefusal(
+  refusal: ChargeRefusal,
+  { decision, currency }: Terms,
+  charged: string,
+): Failure {
+  switch (refusal) {
+    case 'not_approved':
+      return new Failure(refusal, WHY_NOT[decision as keyof typeof WHY_NOT]);
+    case 'currency_mismatch':
+      return new Failure(
+        refusal,
+        `This agreement bills in ${currency}, not in ${charged}. Send a new intent to change its currency.`,
+      );
+    case 'consent_not_yet_valid':
+      return new Failure(refusal, 'The customer’s permission begins later.');
+    case 'consent_expired':
+      return new Failure(refusal, 'The customer’s permission has ended. Send a new intent.');
+    default:
+      return limitReached(refusal);
+  }
+}
+
+const limitReached = (limit: Limit): Failure =>
+  new Failure('limit_reached', 'A spending limit of the customer has been reached.', { data: { limit } });
+
+/** The limit that refuses a charge, if one does. */
+export const limitOf = ({ code, data }: Failure): Limit | undefined =>
+  code === 'limit_reached' ? (data as { limit: Limit }).limit : undefined;
+
+/**
+ * Refuses a schedule whose charges would all be refused.
+ *
+ * @throws Failure limit_reached; consent_expired
+ */
+export function requireChargeable(
+  { perCharge, validUntil }: SpendingLimits,
+  { amount, startAt }: { amount: bigint; startAt: Date },
+): void {
+  if (validUntil !== null && startAt >= validUntil) {
+    throw new Failure(
+      'consent_expired',
+      'The schedule would begin once the customer’s permission has ended.',
     );
   }
-  if (terms.decision !== 'approve_once' && terms.decision !== 'approve_recurring') {
-    return new Failure('not_approved', WHY_NOT[terms.decision]);
-  }
-  return new Failure('limit_reached', 'A spending limit of the customer has been reached.');
+  if (perCharge !== null && amount > perCharge) throw limitReached('perCharge');
 }
 
 /** Whether the customer must approve this very charge; decides which window applies. */

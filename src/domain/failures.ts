@@ -46,7 +46,18 @@ const TABLE = {
   },
   limit_reached: {
     status: 403,
-    meaning: 'The charge is more than the customer’s spending limits leave today or this month.',
+    meaning:
+      'The charge is more than the customer’s spending limits leave; `limit` names the first that refuses.',
+    kept: true,
+  },
+  consent_not_yet_valid: {
+    status: 403,
+    meaning: 'The customer’s permission begins at `validFrom`. Charge then.',
+    kept: true,
+  },
+  consent_expired: {
+    status: 403,
+    meaning: 'The customer’s permission ended at `validUntil`. Send a new intent.',
     kept: true,
   },
   not_found: {

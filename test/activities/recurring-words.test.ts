@@ -29,6 +29,7 @@ const second: BillingInHand = {
   retryAt: null,
   chargeStatus: 'pending',
   declineReason: null,
+  declinedLimit: null,
   expiresAt: at,
 };
 

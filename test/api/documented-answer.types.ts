@@ -73,22 +73,26 @@ onClock(() => Promise.resolve({ message: '', data: clock, meta: 1 }));
 onClock(() => Promise.resolve({ message: '', data: clock, status: 200 }));
 
 // In the entries of a list: in an object, and in an object that may be left out.
-const sums = { daily: 1, monthly: 2 };
+const windows = { daily: 1, weekly: 2, monthly: 2, yearly: 2, total: 2 };
+const limits = { ...windows, perCharge: null, count: windows, validFrom: null, validUntil: null };
+const sums = { ...windows, count: windows };
 const decision = {
   id: 'agr_1',
   customerId: 'cus_1',
   lookupID: 'amber-river-stone-lamp-42',
   merchant: { id: 'mch_1', name: 'Palm Grocers' },
   customerDecision: 'deny' as const,
-  spendingLimits: sums,
+  spendingLimits: limits,
   spent: sums,
+  termsSince: null,
+  chargeableNow: 1,
   blockMerchant: true,
   currency: 'NGN',
   createdAt: '2026-03-02T08:00:00.000Z',
   updatedAt: '2026-03-02T08:00:00.000Z',
 };
 const named = { ...decision, merchant: { ...decision.merchant, email: 'help@shop.example.com' } };
-const inFull = { ...decision, spent: { ...sums, exact: { daily: '1', yearly: '12' } } };
+const inFull = { ...decision, spent: { ...sums, exact: { daily: '1', hourly: '12' } } };
 const page = { total: 1, page: 1, limit: 20 };
 onDecisions(showing({ ...page, decisions: [decision] }));
 // @ts-expect-error: a field is too many, in `data.decisions[].spent.exact`

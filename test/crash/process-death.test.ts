@@ -516,11 +516,11 @@ async function expectToldOnce(server: PartyControl, type: string, idName: string
 /** Agreements whose sum is not that of the charges which count in it. */
 function wrongSums(): Promise<unknown[]> {
   return engine.database.db.rows`
-    SELECT a.id, a.spent_day_total, counted.total
+    SELECT a.id, a.spent_daily, counted.total
     FROM agreements a,
       LATERAL (SELECT coalesce(sum(amount), 0) AS total FROM billing_requests
-               WHERE agreement_id = a.id AND counted_day = a.spent_day AND status <> 'declined') AS counted
-    WHERE a.spent_day_total <> counted.total`;
+               WHERE agreement_id = a.id AND counted_day = a.spent_on AND status <> 'declined') AS counted
+    WHERE a.spent_daily <> counted.total`;
 }
 
 /** One billing, which ran at its first attempt, and a history without gaps. */

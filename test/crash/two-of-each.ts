@@ -79,7 +79,7 @@ export const debit = () => ({ bankTransactionId: `tx-${randomUUID()}` });
 /** All that the merchant's agreements have counted this month. */
 export async function spent(): Promise<bigint> {
   const [found] = await engine.database.db.rows<{ total: bigint | null }>`
-    SELECT sum(spent_month_total) AS total FROM agreements WHERE merchant_id = ${merchant.entityId}`;
+    SELECT sum(spent_monthly) AS total FROM agreements WHERE merchant_id = ${merchant.entityId}`;
   return BigInt(found?.total ?? 0);
 }
 

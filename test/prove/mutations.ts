@@ -87,21 +87,15 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   },
   'a charge that comes to a limit, to the kobo, is refused': {
     seed: 227,
-    changes: [
-      [
-        LIMIT,
-        `+ \${charge.amount} <= coalesce(a.daily_limit,`,
-        `+ \${charge.amount} < coalesce(a.daily_limit,`,
-      ],
-    ],
+    changes: [[LIMIT, `+ period.amount > coalesce(`, `+ period.amount >= coalesce(`]],
   },
   'limits count the days of real time, and not those of the test clock': {
     seed: 285,
     changes: [
       [
         LIMIT,
-        `FROM business_now(\${merchantId}) AS at) AS period`,
-        `FROM (SELECT clock_timestamp() AS at, \${merchantId}::text) AS real) AS period`,
+        `FROM business_now(\${merchant}) AS at) AS clock`,
+        `FROM (SELECT clock_timestamp() AS at, \${merchant}::text) AS real) AS clock`,
       ],
     ],
   },

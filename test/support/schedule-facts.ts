@@ -39,5 +39,6 @@ export const inHand: InHand = {
   retryAt: null,
   chargeStatus: 'pending',
   declineReason: null,
+  declinedLimit: null,
   expiresAt: new Date(START.getTime() + 86_400_000),
 };

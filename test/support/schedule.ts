@@ -7,6 +7,7 @@ import { readBillings, readSchedule, type ScheduleRecord } from '../../src/datab
 import type { BillingRules } from '../../src/domain/billing-rules';
 import { isAsked, nextStep, type Step } from '../../src/domain/recurring/recurring-step';
 import type { RecurringRules } from '../../src/domain/recurring/schedule-facts';
+import { NO_LIMITS } from '../../src/domain/spending-limit';
 import {
   announcedTo,
   answerCharges,
@@ -132,8 +133,8 @@ export async function playSchedule(
     decide: (decision, currency) =>
       db.transaction(async (trx) => {
         await lockAgreement(trx, agreementId);
-        const limits = { dailyLimit: null, monthlyLimit: null };
-        const decided = { decision, blocked: false, ...(currency && { terms: { currency, ...limits } }) };
+        const agreed = currency && { terms: { currency, limits: NO_LIMITS } };
+        const decided = { decision, blocked: false, ...agreed };
         await applyDecision(trx, agreementId, decided);
       }),
     shown: () => readSchedule(db, { entityId: merchantId, role: 'merchant' }, id),

@@ -12,6 +12,7 @@ import {
 } from '../../src/database/entity/create-entity';
 import { makePaymentId } from '../../src/database/agreement/payment-id';
 import { decrypt } from '../../src/database/keyring/encrypt';
+import { NO_LIMITS, type SpendingLimits } from '../../src/domain/spending-limit';
 import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { createSchedule, type ScheduleTerms } from '../../src/database/schedule/create-schedule';
 import { OPERATOR } from './operator';
@@ -34,7 +35,7 @@ export interface Standing {
  */
 export async function standingApproval(
   db: Database,
-  terms: { currency?: string; dailyLimit?: bigint; monthlyLimit?: bigint } = {},
+  terms: { currency?: string; limits?: Partial<SpendingLimits> } = {},
 ): Promise<Standing> {
   return db.transaction(async (trx) => {
     const bank = await createEntity(trx, { type: 'bank', name: 'Bank' });
@@ -73,11 +74,7 @@ export async function standingApproval(
     await applyDecision(trx, agreement.id, {
       decision: 'approve_recurring',
       blocked: false,
-      terms: {
-        currency,
-        dailyLimit: terms.dailyLimit ?? null,
-        monthlyLimit: terms.monthlyLimit ?? null,
-      },
+      terms: { currency, limits: { ...NO_LIMITS, ...terms.limits } },
     });
     return {
       bankId,

@@ -15,7 +15,7 @@ export type HeadersTooLarge = {
  * What was refused and why, for programs: one of a closed list; `docs/errors.md` says what
  * to do
  */
-export type ErrorCode = 'invalid_request' | 'currency_mismatch' | 'unauthenticated' | 'forbidden' | 'cross_site' | 'not_approved' | 'merchant_not_trusted' | 'party_disabled' | 'limit_reached' | 'not_found' | 'method_not_allowed' | 'request_too_slow' | 'already_answered' | 'late_answer' | 'duplicate_transaction_id' | 'not_a_charge' | 'not_refundable' | 'not_cancellable' | 'exceeds_remaining' | 'held_by_exception' | 'already_resolved' | 'resolution_not_allowed' | 'booked_at_bank' | 'intent_open' | 'schedule_ended' | 'schedule_suspended' | 'already_linked' | 'client_ref_taken' | 'delivery_withdrawn' | 'no_webhook_url' | 'clock_advancing' | 'sandbox_refused' | 'idempotency_key_in_use' | 'body_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'rate_limited' | 'asked_too_often' | 'headers_too_large' | 'internal' | 'unavailable' | 'outcome_unknown';
+export type ErrorCode = 'invalid_request' | 'currency_mismatch' | 'unauthenticated' | 'forbidden' | 'cross_site' | 'not_approved' | 'merchant_not_trusted' | 'party_disabled' | 'limit_reached' | 'consent_not_yet_valid' | 'consent_expired' | 'not_found' | 'method_not_allowed' | 'request_too_slow' | 'already_answered' | 'late_answer' | 'duplicate_transaction_id' | 'not_a_charge' | 'not_refundable' | 'not_cancellable' | 'exceeds_remaining' | 'held_by_exception' | 'already_resolved' | 'resolution_not_allowed' | 'booked_at_bank' | 'intent_open' | 'schedule_ended' | 'schedule_suspended' | 'already_linked' | 'client_ref_taken' | 'delivery_withdrawn' | 'no_webhook_url' | 'clock_advancing' | 'sandbox_refused' | 'idempotency_key_in_use' | 'body_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'rate_limited' | 'asked_too_often' | 'headers_too_large' | 'internal' | 'unavailable' | 'outcome_unknown';
 
 export type TokenRequest = {
   grant_type: 'client_credentials';
@@ -276,11 +276,50 @@ export type NamedMerchant = {
   name: string;
 };
 
+export type SpendingLimitsSent = {
+  /** The most that one charge may be; in major units */
+  perCharge?: number | null | undefined;
+  /** The most that all charges on a calendar day come to; in major units */
+  daily?: number | null | undefined;
+  /** The most that all charges in a week, from Monday on come to; in major units */
+  weekly?: number | null | undefined;
+  /** The most that all charges in a calendar month come to; in major units */
+  monthly?: number | null | undefined;
+  /** The most that all charges in a calendar year come to; in major units */
+  yearly?: number | null | undefined;
+  /** The most that all charges since `termsSince` come to; in major units */
+  total?: number | null | undefined;
+  /** The most charges; a billing counts once, however often it is tried */
+  count?: SpendingLimitsSentCount | null | undefined;
+  /** Charges are accepted from then on */
+  validFrom?: string | null | undefined;
+  /** Charges are accepted before then */
+  validUntil?: string | null | undefined;
+};
+
 /**
  * Free-form data of your own, which the other side does not see: at most 50 names of 40
  * characters, with text of at most 500 characters, numbers or booleans
  */
 export type Metadata = Record<string, string | number | boolean>;
+
+export type SpendingLimits = {
+  /** The most that one charge may be; `null` for no limit */
+  perCharge: number | null;
+  /** The most that all charges on a calendar day come to; `null` for no limit */
+  daily: number | null;
+  /** The most that all charges in a week, from Monday on come to; `null` for no limit */
+  weekly: number | null;
+  /** The most that all charges in a calendar month come to; `null` for no limit */
+  monthly: number | null;
+  /** The most that all charges in a calendar year come to; `null` for no limit */
+  yearly: number | null;
+  /** The most that all charges since `termsSince` come to; `null` for no limit */
+  total: number | null;
+  count: SpendingLimitsCount;
+  validFrom: string | null;
+  validUntil: string | null;
+};
 
 export type Intent = {
   /** Id of a billing intent */
@@ -312,6 +351,8 @@ export type Intent = {
   /** Identifies the agreement between merchant and customer; used to bill */
   paymentID?: string;
   dueDate: string | null;
+  /** The limits that the merchant asked for */
+  spendingLimits: SpendingLimits;
   /** When the intent is declined if it has not been answered; UTC */
   expiresAt: string;
   /** When it was created; UTC */
@@ -341,6 +382,8 @@ export type BillingRequest = {
    * `null` unless declined
    */
   declineReason: string | null;
+  /** The customer’s limit for which a scheduled charge was declined as `limit_reached` */
+  limit?: 'perCharge' | 'daily' | 'weekly' | 'monthly' | 'yearly' | 'total' | 'count.daily' | 'count.weekly' | 'count.monthly' | 'count.yearly' | 'count.total';
   /** The amount charged; in major units */
   amount: number;
   /** ISO 4217 code */
@@ -600,8 +643,14 @@ export type Agreement = {
   decision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
   /** ISO 4217 code */
   currency: string;
-  spendingLimits: AgreementSpendingLimits;
+  spendingLimits: SpendingLimits;
   spent: AgreementSpent;
+  termsSince: string | null;
+  /**
+   * The largest amount that would be accepted now; `null` where no amount bounds it, 0
+   * where none would be accepted
+   */
+  chargeableNow: number | null;
   /** When the merchant first asked; UTC */
   createdAt: string;
   /** When the decision last changed; UTC */
@@ -626,8 +675,14 @@ export type Decision = {
   blockMerchant: boolean;
   /** ISO 4217 code */
   currency: string;
-  spendingLimits: DecisionSpendingLimits;
+  spendingLimits: SpendingLimits;
   spent: DecisionSpent;
+  termsSince: string | null;
+  /**
+   * The largest amount that would be accepted now; `null` where no amount bounds it, 0
+   * where none would be accepted
+   */
+  chargeableNow: number | null;
   /** When the merchant first asked; UTC */
   createdAt: string;
   /** When the decision last changed; UTC */
@@ -1356,6 +1411,13 @@ export type BillingIntentItem = {
    * response window; UTC
    */
   dueDate: string;
+  /** The limits that the merchant asks for */
+  spendingLimits: SpendingLimits;
+  /**
+   * The limits that hold now, where the customer has approved billing in this currency
+   * before
+   */
+  currentLimits?: SpendingLimits;
   /**
    * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
    * higher number is newer, and a missing one is still on its way, or lost
@@ -1615,6 +1677,8 @@ export type BillingResponseItem = {
    * `null` unless declined
    */
   declineReason: string | null;
+  /** The customer’s limit for which a scheduled charge was declined as `limit_reached` */
+  limit?: 'perCharge' | 'daily' | 'weekly' | 'monthly' | 'yearly' | 'total' | 'count.daily' | 'count.weekly' | 'count.monthly' | 'count.yearly' | 'count.total';
   /** The recurring schedule that it belongs to; `null` if none */
   scheduleId: string | null;
   /** The merchant’s own data, as it was sent; not shown to banks */
@@ -2088,6 +2152,32 @@ export type SmallBatchFailuresItem = {
   reason: string;
 };
 
+export type SpendingLimitsSentCount = {
+  /** The most charges on a calendar day */
+  daily?: number | null | undefined;
+  /** The most charges in a week, from Monday on */
+  weekly?: number | null | undefined;
+  /** The most charges in a calendar month */
+  monthly?: number | null | undefined;
+  /** The most charges in a calendar year */
+  yearly?: number | null | undefined;
+  /** The most charges since `termsSince` */
+  total?: number | null | undefined;
+};
+
+export type SpendingLimitsCount = {
+  /** The most charges on a calendar day; `null` for no limit */
+  daily: number | null;
+  /** The most charges in a week, from Monday on; `null` for no limit */
+  weekly: number | null;
+  /** The most charges in a calendar month; `null` for no limit */
+  monthly: number | null;
+  /** The most charges in a calendar year; `null` for no limit */
+  yearly: number | null;
+  /** The most charges since `termsSince`; `null` for no limit */
+  total: number | null;
+};
+
 export type IntentCustomerDecision = 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
 
 /** The customer who is paid; only for a payment between customers */
@@ -2149,6 +2239,8 @@ export type BillingAttemptsItem = {
    * `null` unless declined
    */
   declineReason: string | null;
+  /** The customer’s limit for which a scheduled charge was declined as `limit_reached` */
+  limit?: 'perCharge' | 'daily' | 'weekly' | 'monthly' | 'yearly' | 'total' | 'count.daily' | 'count.weekly' | 'count.monthly' | 'count.yearly' | 'count.total';
 };
 
 export type SubscriptionMerchant = {
@@ -2183,33 +2275,60 @@ export type SubscriptionWithBillingsLastDecline = {
   at: string;
 };
 
-export type AgreementSpendingLimits = {
-  /** The most that the merchant may charge in a day; `null` for no limit */
-  daily: number | null;
-  /** The most that the merchant may charge in a month; `null` for no limit */
-  monthly: number | null;
-};
-
 /** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
 export type AgreementSpentExact = {
   daily?: string;
+  weekly?: string;
   monthly?: string;
+  yearly?: string;
+  total?: string;
 };
 
+export type AgreementSpentCount = {
+  /** Charges on a calendar day */
+  daily: number;
+  /** Charges in a week, from Monday on */
+  weekly: number;
+  /** Charges in a calendar month */
+  monthly: number;
+  /** Charges in a calendar year */
+  yearly: number;
+  /** Charges since `termsSince` */
+  total: number;
+};
+
+/**
+ * By the calendar of the network’s time zone, each charge on the day on which it was
+ * accepted, whenever it is answered
+ */
 export type AgreementSpent = {
   /**
-   * Charged by the merchant in the current day, pending charges included. A charge counts
-   * on the day on which it was accepted, whenever it is answered. Rounded to 15 digits
-   * where it has more
+   * Charged on a calendar day, pending charges included. Rounded to 15 digits where it has
+   * more
    */
   daily: number;
   /**
-   * Charged by the merchant in the current month, pending charges included. A charge
-   * counts on the day on which it was accepted, whenever it is answered. Rounded to 15
-   * digits where it has more
+   * Charged in a week, from Monday on, pending charges included. Rounded to 15 digits
+   * where it has more
+   */
+  weekly: number;
+  /**
+   * Charged in a calendar month, pending charges included. Rounded to 15 digits where it
+   * has more
    */
   monthly: number;
+  /**
+   * Charged in a calendar year, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  yearly: number;
+  /**
+   * Charged since `termsSince`, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  total: number;
   exact?: AgreementSpentExact;
+  count: AgreementSpentCount;
 };
 
 export type DecisionMerchant = {
@@ -2219,33 +2338,60 @@ export type DecisionMerchant = {
   name: string;
 };
 
-export type DecisionSpendingLimits = {
-  /** The most that the merchant may charge in a day; `null` for no limit */
-  daily: number | null;
-  /** The most that the merchant may charge in a month; `null` for no limit */
-  monthly: number | null;
-};
-
 /** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
 export type DecisionSpentExact = {
   daily?: string;
+  weekly?: string;
   monthly?: string;
+  yearly?: string;
+  total?: string;
 };
 
+export type DecisionSpentCount = {
+  /** Charges on a calendar day */
+  daily: number;
+  /** Charges in a week, from Monday on */
+  weekly: number;
+  /** Charges in a calendar month */
+  monthly: number;
+  /** Charges in a calendar year */
+  yearly: number;
+  /** Charges since `termsSince` */
+  total: number;
+};
+
+/**
+ * By the calendar of the network’s time zone, each charge on the day on which it was
+ * accepted, whenever it is answered
+ */
 export type DecisionSpent = {
   /**
-   * Charged by the merchant in the current day, pending charges included. A charge counts
-   * on the day on which it was accepted, whenever it is answered. Rounded to 15 digits
-   * where it has more
+   * Charged on a calendar day, pending charges included. Rounded to 15 digits where it has
+   * more
    */
   daily: number;
   /**
-   * Charged by the merchant in the current month, pending charges included. A charge
-   * counts on the day on which it was accepted, whenever it is answered. Rounded to 15
-   * digits where it has more
+   * Charged in a week, from Monday on, pending charges included. Rounded to 15 digits
+   * where it has more
+   */
+  weekly: number;
+  /**
+   * Charged in a calendar month, pending charges included. Rounded to 15 digits where it
+   * has more
    */
   monthly: number;
+  /**
+   * Charged in a calendar year, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  yearly: number;
+  /**
+   * Charged since `termsSince`, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  total: number;
   exact?: DecisionSpentExact;
+  count: DecisionSpentCount;
 };
 
 /** The money for the payee; only for a successful payment between customers */
@@ -3069,6 +3215,12 @@ export type SetMerchantTrustResult = {
 export type SendIntentsBodyIntentSettings = {
   /** When you intend to bill first */
   dueDate?: string | undefined;
+  /**
+   * The limits that you ask for; of a member that is left out, or `null`, you ask for
+   * none. The customer may tighten them. The intent is open until `validUntil` at the
+   * latest
+   */
+  spendingLimits?: SpendingLimitsSent | undefined;
 };
 
 export type SendIntentsBody = {
@@ -3181,14 +3333,6 @@ export type SendIntentsRefusal429 = {
   data?: Array<SendIntentsRefusal429DataItem>;
 };
 
-/** The most that the merchant may charge per calendar day and month */
-export type AnswerIntentBodySpendingLimits = {
-  /** In major units; `null`, or left out, for no limit */
-  daily?: number | null | undefined;
-  /** In major units; `null`, or left out, for no limit */
-  monthly?: number | null | undefined;
-};
-
 export type AnswerIntentBody = {
   /** Id of a customer. One that is malformed counts as unknown. */
   customerId: string;
@@ -3199,9 +3343,18 @@ export type AnswerIntentBody = {
    * of `-`, do not matter
    */
   lookupID: string;
+  /**
+   * The intent that is answered. Left out, the open one is, and the tightest of what it
+   * and those that it superseded asked holds
+   */
+  intentId?: string | undefined;
   /** The customer’s decision */
   customerDecision: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
-  spendingLimits?: AnswerIntentBodySpendingLimits | undefined;
+  /**
+   * The customer’s limits. Of each member the tighter of asked and answered holds; one
+   * that is left out, or `null`, is what was asked
+   */
+  spendingLimits?: SpendingLimitsSent | undefined;
   /** Whether the customer blocks the merchant */
   blockMerchant?: boolean | undefined;
 };
@@ -3215,6 +3368,8 @@ export type AnswerIntentResultData = {
   status: 'pending' | 'approved' | 'declined' | 'superseded';
   /** The customer’s decision; `null` if there is none */
   customerDecision: AnswerIntentResultDataCustomerDecision | null;
+  /** Of each member the tighter of asked and answered */
+  spendingLimits: SpendingLimits;
 };
 
 export type AnswerIntentResult = {
@@ -3344,6 +3499,8 @@ export type BillCustomersResultItemRefused = {
   code: ErrorCode;
   /** Why it was refused */
   message: string;
+  /** The limit that refuses the charge; only with `limit_reached` */
+  limit?: 'perCharge' | 'daily' | 'weekly' | 'monthly' | 'yearly' | 'total' | 'count.daily' | 'count.weekly' | 'count.monthly' | 'count.yearly' | 'count.total';
   /** The `paymentID` or `lookupID` that was billed, as you sent it */
   phrase: string;
   /** You */
@@ -3359,6 +3516,8 @@ export type BillCustomersRefusal400DataItem = {
   code: ErrorCode;
   /** Why it was refused */
   message: string;
+  /** The limit that refuses the charge; only with `limit_reached` */
+  limit?: 'perCharge' | 'daily' | 'weekly' | 'monthly' | 'yearly' | 'total' | 'count.daily' | 'count.weekly' | 'count.monthly' | 'count.yearly' | 'count.total';
   /** The `paymentID` or `lookupID` that was billed, as you sent it */
   phrase: string;
   /** You */
@@ -3384,6 +3543,8 @@ export type BillCustomersRefusal403DataItem = {
   code: ErrorCode;
   /** Why it was refused */
   message: string;
+  /** The limit that refuses the charge; only with `limit_reached` */
+  limit?: 'perCharge' | 'daily' | 'weekly' | 'monthly' | 'yearly' | 'total' | 'count.daily' | 'count.weekly' | 'count.monthly' | 'count.yearly' | 'count.total';
   /** The `paymentID` or `lookupID` that was billed, as you sent it */
   phrase: string;
   /** You */
@@ -3407,6 +3568,8 @@ export type BillCustomersRefusal404DataItem = {
   code: ErrorCode;
   /** Why it was refused */
   message: string;
+  /** The limit that refuses the charge; only with `limit_reached` */
+  limit?: 'perCharge' | 'daily' | 'weekly' | 'monthly' | 'yearly' | 'total' | 'count.daily' | 'count.weekly' | 'count.monthly' | 'count.yearly' | 'count.total';
   /** The `paymentID` or `lookupID` that was billed, as you sent it */
   phrase: string;
   /** You */
@@ -3430,6 +3593,8 @@ export type BillCustomersRefusal429DataItem = {
   code: ErrorCode;
   /** Why it was refused */
   message: string;
+  /** The limit that refuses the charge; only with `limit_reached` */
+  limit?: 'perCharge' | 'daily' | 'weekly' | 'monthly' | 'yearly' | 'total' | 'count.daily' | 'count.weekly' | 'count.monthly' | 'count.yearly' | 'count.total';
   /** The `paymentID` or `lookupID` that was billed, as you sent it */
   phrase: string;
   /** You */
@@ -3590,6 +3755,21 @@ export type CreateScheduleResult = {
   data: Schedule;
 };
 
+export type CreateScheduleRefusal403Data = {
+  /** The limit that refuses each charge; only with `limit_reached` */
+  limit?: 'perCharge' | 'daily' | 'weekly' | 'monthly' | 'yearly' | 'total' | 'count.daily' | 'count.weekly' | 'count.monthly' | 'count.yearly' | 'count.total';
+};
+
+export type CreateScheduleRefusal403 = {
+  /** The HTTP status */
+  statusCode: 403;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: CreateScheduleRefusal403Data;
+};
+
 export type ListSchedulesResultData = {
   /** The entries of this page */
   schedules: Array<Schedule>;
@@ -3659,6 +3839,21 @@ export type ChangeScheduleResult = {
   /** Human-readable text; do not parse it */
   message: string;
   data: Schedule;
+};
+
+export type ChangeScheduleRefusal403Data = {
+  /** The limit that refuses each charge; only with `limit_reached` */
+  limit?: 'perCharge' | 'daily' | 'weekly' | 'monthly' | 'yearly' | 'total' | 'count.daily' | 'count.weekly' | 'count.monthly' | 'count.yearly' | 'count.total';
+};
+
+export type ChangeScheduleRefusal403 = {
+  /** The HTTP status */
+  statusCode: 403;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: ChangeScheduleRefusal403Data;
 };
 
 export type ChangeScheduleRefusal409Data = {
@@ -3876,18 +4071,15 @@ export type ListDecisionsResult = {
   data: ListDecisionsResultData;
 };
 
-/** The most that the merchant may charge per calendar day and month */
-export type ChangeDecisionBodySpendingLimits = {
-  /** In major units; `null`, or left out, for no limit */
-  daily?: number | null | undefined;
-  /** In major units; `null`, or left out, for no limit */
-  monthly?: number | null | undefined;
-};
-
 export type ChangeDecisionBody = {
   /** The customer’s decision */
   customerDecision: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
-  spendingLimits?: ChangeDecisionBodySpendingLimits | undefined;
+  /**
+   * The customer’s limits from now on, also looser ones. A `daily` or `monthly` that is
+   * left out ends; any other member ends only by `null`, and `count: null` ends all of
+   * `count`
+   */
+  spendingLimits?: SpendingLimitsSent | undefined;
   /** Whether the customer blocks the merchant */
   blockMerchant?: boolean | undefined;
 };

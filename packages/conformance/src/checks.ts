@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { SendOutcome } from '../../../src/activities/webhook-connector';
 import { canonicalJson } from '../../../src/api/http/json';
 import { newId, newReference } from '../../../src/database/identifier/new-id';
+import { NO_LIMITS, shownLimits } from '../../../src/domain/spending-limit';
 import { AT_ONCE_MS, type Delivery, type Sender } from './sender';
 import type { Answer, Reception, StandIn } from './stand-in';
 
@@ -238,6 +239,7 @@ function intent({ sender, network, customer }: Kit): Asked {
     ...question(customer, id),
     intentId: newId('intent'),
     currency: MONEY.currency,
+    spendingLimits: shownLimits(NO_LIMITS, MONEY.currency),
   });
   return { id, delivery };
 }

@@ -11,8 +11,8 @@ export interface Customer {
   temperament: Temperament;
   /** Last answer to the shop; `null` if the shop never asked. */
   decision: network.Decision['customerDecision'] | null;
-  limits: network.Decision['spendingLimits'];
-  spent: network.Decision['spent'];
+  limits: Pick<network.Decision['spendingLimits'], 'daily' | 'monthly'>;
+  spent: Pick<network.Decision['spent'], 'daily' | 'monthly'>;
 }
 
 /** A question on a customer's phone. */

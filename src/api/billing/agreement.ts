@@ -45,7 +45,7 @@ export const agreementRoutes = [
     id: 'listAgreements',
     summary: 'List agreements',
     description:
-      'Your agreements with customers, as a provider those of your merchants: one entry per merchant and customer, from the first intent on. It brings back each `paymentID` that you have been sent. `spent` counts by calendar days and months in the network’s time zone, each charge on the day on which it was accepted.',
+      'Your agreements with customers, as a provider those of your merchants: one entry per merchant and customer, from the first intent on. It brings back each `paymentID` that you have been sent, and shows the limits and what is spent of them.',
     takes: { ...BILLERS, query: decisionsQuery },
     answers: { 200: { description: '1 agreement', data: pageOf('agreements', agreementShown) } },
     handle: listAgreements,

@@ -20,6 +20,7 @@ import {
 import { metadataGiven, METADATA_TOO_LONG, metadataFits } from '../http/metadata';
 import { EXAMPLE_PAYMENT_ID, exampleId } from '../http/example';
 import * as shown from '../http/response-fields';
+import { declinedLimit, limit } from '../customer/spending-limits';
 
 /** The reason for a bank that declines by `action` and gives none. */
 const REASON_OF_ACTION = { deny: 'denied', suspended: 'suspended' } as const;
@@ -155,6 +156,12 @@ export const echoed = {
   entityId: biller.meta({ description: 'You' }),
 };
 
+/** Fields of a refused item. */
+export const refused = {
+  limit: shown.seldom(limit, 'The limit that refuses the charge; only with `limit_reached`'),
+  ...echoed,
+};
+
 export const acceptedCharge = {
   billingRequestId: shown.id('billingRequest'),
   reference: shown.reference,
@@ -174,6 +181,7 @@ export const billingRequest = z
     reference: shown.reference,
     status: oneOf(BILLING_REQUEST_STATUSES, 'Status of the charge', 'successful'),
     declineReason: shown.declineReason,
+    limit: declinedLimit,
     amount: shown.money('The amount charged'),
     currency: shown.currency,
     description: shown.words('Text shown to the customer', 'Shoes'),

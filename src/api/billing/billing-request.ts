@@ -13,9 +13,11 @@ import type { Transaction } from '../../database/pool/connection';
 import { acceptCustomerPayments } from '../../database/billing-request/accept-payment';
 import { enqueueStarts } from '../../database/outbox';
 import { makePaymentId, openPaymentId } from '../../database/agreement/payment-id';
+import { limitOf } from '../../domain/charge';
 import { Failure } from '../../domain/failures';
 import { formatAmount } from '../../domain/money';
 import { normalizePhrase } from '../../domain/identifier/phrase';
+import type { Limit } from '../../domain/spending-limit';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
 import type { Caller } from '../http/caller';
@@ -73,7 +75,7 @@ async function bill(call: Call<BillBody | CustomerBillBody>) {
     return {
       items: accepted.items.map((item) =>
         'refused' in item
-          ? refusedItem(item.refused, { phrase: item.phrase, entityId })
+          ? refusedItem(item.refused, { ...limitIn(item.refused), phrase: item.phrase, entityId })
           : acceptedItem(201, 'Accepted. The bank is asked, and the outcome comes by webhook', {
               ...item.accepted,
               ...(item.doubtedBy !== undefined && {
@@ -87,6 +89,11 @@ async function bill(call: Call<BillBody | CustomerBillBody>) {
       refusals: accepted.items.flatMap((item) => ('refused' in item ? [item.refused] : [])),
     };
   });
+}
+
+function limitIn(refused: Failure): { limit?: Limit } {
+  const limit = limitOf(refused);
+  return limit === undefined ? {} : { limit };
 }
 
 async function startWorkflow(
@@ -182,6 +189,7 @@ async function showBillingRequest({ caller, params, deps }: PathCall<typeof sche
       ...(payeeBankId !== null &&
         payeeLookupId !== null && { payee: { bankId: payeeBankId, lookupID: payeeLookupId } }),
       ...(credit && { credit }),
+      ...(request.declinedLimit && { limit: request.declinedLimit }),
       phrase: paymentID ?? lookupId,
       ...(paymentID === undefined ? { lookupID: lookupId } : { paymentID }),
       ...(caller.role === 'merchant' && { metadata }),
@@ -208,19 +216,21 @@ export const billingRequestRoutes = (config: Config) => [
     answers: {
       201: {
         description: 'At least one charge was accepted',
-        items: decidedItem(201, schema.acceptedCharge, schema.echoed),
+        items: decidedItem(201, schema.acceptedCharge, schema.echoed, schema.refused),
       },
     },
     refusals: {
       invalid_request: 'No charge was accepted: payer and payee are the same customer',
       currency_mismatch: 'No charge was accepted: the agreement is in another currency',
       not_approved: 'No charge was accepted: the customer has not approved billing, or has blocked you',
-      limit_reached: 'No charge was accepted: a spending limit is reached',
+      consent_not_yet_valid: 'No charge was accepted: the customer’s permission begins later',
+      consent_expired: 'No charge was accepted: the customer’s permission has ended',
+      limit_reached: 'No charge was accepted: a spending limit is reached, which the item’s `limit` names',
       not_found:
         'No charge was accepted: there is no such `paymentID` or `lookupID`; or the `payee` is not your customer',
       asked_too_often: 'No charge was accepted: the customers have been asked often enough for today',
     },
-    refusedWith: refusedItems(schema.echoed, 400, 403, 404, 429),
+    refusedWith: refusedItems(schema.refused, 400, 403, 404, 429),
     handle: bill,
   }),
   route('post', '/v1/billing/bank-response', {

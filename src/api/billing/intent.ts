@@ -4,8 +4,10 @@ import { answerIntent } from '../../database/intent/answer-intent';
 import { readIntent } from '../../database/intent/read-intent';
 import { enqueueStarts } from '../../database/outbox';
 import { makePaymentId } from '../../database/agreement/payment-id';
+import { limitsFrom } from '../../database/agreement/spending-limit';
 import { Failure } from '../../domain/failures';
 import { normalizePhrase } from '../../domain/identifier/phrase';
+import { shownLimits } from '../../domain/spending-limit';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
 import { ANSWER, BOTH, MERCHANT } from '../http/callers';
@@ -31,7 +33,8 @@ import {
 import { metadataGiven, METADATA_TOO_LONG, metadataFits } from '../http/metadata';
 import { EXAMPLE_PHRASE } from '../http/example';
 import * as shown from '../http/response-fields';
-import { blockMerchant, spendingLimits } from '../customer/decision';
+import { blockMerchant } from '../customer/decision';
+import { limitsGiven, limitsShown } from '../customer/spending-limits';
 
 const intentBody = (config: Config) =>
   z
@@ -40,7 +43,12 @@ const intentBody = (config: Config) =>
       currency: currency(config),
       description: textFor('What will be billed; shown to the customer', DESCRIPTION_MAX, 'Gold plan'),
       intentSettings: z
-        .strictObject({ dueDate: instant.meta({ description: 'When you intend to bill first' }).optional() })
+        .strictObject({
+          dueDate: instant.meta({ description: 'When you intend to bill first' }).optional(),
+          spendingLimits: limitsGiven(
+            'The limits that you ask for; of a member that is left out, or `null`, you ask for none. The customer may tighten them. The intent is open until `validUntil` at the latest',
+          ),
+        })
         .optional(),
       metadata: metadataGiven.optional(),
     })
@@ -50,8 +58,16 @@ export const intentResponseBody = z.strictObject({
   customerId: id('customer'),
   entityId: id('merchant'),
   lookupID: phrase,
+  intentId: id('intent')
+    .meta({
+      description:
+        'The intent that is answered. Left out, the open one is, and the tightest of what it and those that it superseded asked holds',
+    })
+    .optional(),
   customerDecision: oneOf(CUSTOMER_DECISIONS, 'The customer’s decision', 'approve_recurring'),
-  spendingLimits,
+  spendingLimits: limitsGiven(
+    'The customer’s limits. Of each member the tighter of asked and answered holds; one that is left out, or `null`, is what was asked',
+  ),
   blockMerchant,
 });
 
@@ -87,6 +103,7 @@ const intentShown = z
     metadata: shown.metadataForMerchants,
     paymentID: shown.paymentID.optional(),
     dueDate: shown.moment('When the merchant intends to bill first', '2026-03-05T08:00:00.000Z').nullable(),
+    spendingLimits: limitsShown.meta({ description: 'The limits that the merchant asked for' }),
     expiresAt: shown.moment(
       'When the intent is declined if it has not been answered',
       '2026-03-03T08:00:00.000Z',
@@ -97,6 +114,9 @@ const intentShown = z
   .meta({ id: 'Intent' });
 
 const intentOutcome = z.strictObject(outcomeFields);
+const intentAnswered = intentOutcome.extend({
+  spendingLimits: limitsShown.meta({ description: 'Of each member the tighter of asked and answered' }),
+});
 
 /** Fields of every item, however the intent was decided. */
 export const echoed = {
@@ -123,6 +143,7 @@ async function sendIntents(call: BodyCall<ReturnType<typeof intentBody>>) {
       description: body.description,
       metadata: body.metadata,
       dueDate: body.intentSettings?.dueDate,
+      spendingLimits: body.intentSettings?.spendingLimits,
     });
     await enqueueStarts(
       trx,
@@ -148,8 +169,14 @@ async function sendIntents(call: BodyCall<ReturnType<typeof intentBody>>) {
 }
 
 async function respondToIntent({ body, caller, deps }: BodyCall<typeof intentResponseBody>) {
-  const { agreed, ...data } = await takeAnswer(deps, (trx) =>
+  const {
+    agreed,
+    limits,
+    currency: of,
+    ...data
+  } = await takeAnswer(deps, (trx) =>
     answerIntent(trx, caller.entityId, {
+      intentId: body.intentId,
       customerId: body.customerId,
       merchantId: body.entityId,
       lookupId: normalizePhrase(body.lookupID),
@@ -166,7 +193,8 @@ async function respondToIntent({ body, caller, deps }: BodyCall<typeof intentRes
       { data },
     );
   }
-  return { message: `The intent is ${data.status}`, data };
+  const spendingLimits = shownLimits(limits, of);
+  return { message: `The intent is ${data.status}`, data: { ...data, spendingLimits } };
 }
 
 async function showIntent({ caller, params, deps }: PathCall<typeof intentPath>) {
@@ -178,6 +206,7 @@ async function showIntent({ caller, params, deps }: PathCall<typeof intentPath>)
       ...fields,
       lookupID: intent.lookupId,
       entityId: intent.merchantId,
+      spendingLimits: shownLimits(limitsFrom(intent.asked), intent.currency),
       ...(caller.role === 'merchant' && { metadata }),
       ...(intent.status === 'approved' && {
         paymentID: makePaymentId(deps.db.keyring, intent.paymentIdKey, intent.agreementId, intent.merchantId),
@@ -213,13 +242,14 @@ export const intentRoutes = (config: Config) => [
     id: 'answerIntent',
     summary: 'Answer a billing intent',
     description:
-      'The bank’s answer to the webhook `billing.intent`, with the customer’s decision. `spendingLimits` limits what the merchant may charge per calendar day and month; a charge counts on the day on which it was accepted, whenever the bank answers it. `blockMerchant` `true` means `deny`, and refuses every later intent and charge of this merchant. Sending the same answer again changes nothing and is a 200.',
+      'The bank’s answer to the webhook `billing.intent`, with the customer’s decision. The customer may tighten what the merchant asked for, and `data.spendingLimits` shows the limits that hold. `blockMerchant` `true` means `deny`, and refuses every later intent and charge of this merchant. Sending the same answer again changes nothing and is a 200.',
     takes: { ...ANSWER, body: intentResponseBody },
-    answers: { 200: { description: 'The intent is approved', data: intentOutcome } },
+    answers: { 200: { description: 'The intent is approved', data: intentAnswered } },
     refusals: {
       merchant_not_trusted: 'The merchant is not trusted, so it cannot have a standing approval',
       not_found: 'The merchant has never sent an intent for this customer, or you have no such customer',
-      late_answer: 'The window has passed; the intent was closed without your answer',
+      late_answer:
+        'The intent was closed without your answer: its window has passed, or a newer one superseded it',
       already_answered: 'You have answered otherwise before (`data.customerDecision`)',
     },
     refusedWith: {

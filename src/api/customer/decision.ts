@@ -6,14 +6,14 @@ import {
   type DecisionRecord,
   DECISION_SORTS,
 } from '../../database/decision/list-decisions';
-import { formatAmount, shownSums } from '../../domain/money';
 import { BANK } from '../http/callers';
 import { listAnswer } from '../http/list';
 import type { Call, QueryCall } from '../http/call';
 import { section } from '../http/route';
 import { AGREEMENT_DECISIONS, CUSTOMER_DECISIONS } from '../../domain/lifecycle';
-import { amount, id, idFilter, oneOf, pagination } from '../http/request-fields';
+import { id, idFilter, oneOf, pagination } from '../http/request-fields';
 import * as shown from '../http/response-fields';
+import { limitsGiven, spendingOf, spendingShown } from './spending-limits';
 
 export const decisionsQuery = z.strictObject({
   ...pagination(Object.keys(DECISION_SORTS) as ['createdAt', 'updatedAt']),
@@ -24,23 +24,13 @@ export const decisionsQuery = z.strictObject({
 
 const decisionPath = z.strictObject({ id: id('agreement') });
 
-// As the list of decisions shows them, so that what was read can be sent back.
-const limitGiven = (example: number) =>
-  amount
-    .nullable()
-    .meta({ description: 'In major units; `null`, or left out, for no limit', example })
-    .optional();
-
-export const spendingLimits = z
-  .strictObject({ daily: limitGiven(10_000), monthly: limitGiven(50_000) })
-  .meta({ description: 'The most that the merchant may charge per calendar day and month' })
-  .optional();
-
 export const blockMerchant = shown.flag('Whether the customer blocks the merchant').optional();
 
 const decisionBody = z.strictObject({
   customerDecision: oneOf(CUSTOMER_DECISIONS, 'The customer’s decision'),
-  spendingLimits,
+  spendingLimits: limitsGiven(
+    'The customer’s limits from now on, also looser ones. A `daily` or `monthly` that is left out ends; any other member ends only by `null`, and `count: null` ends all of `count`',
+  ),
   blockMerchant,
 });
 
@@ -50,33 +40,9 @@ export const customerDecision = oneOf(
   'approve_recurring',
 );
 
-const limit = (span: string, example: number) =>
-  z
-    .number()
-    .positive()
-    .nullable()
-    .meta({
-      description: `The most that the merchant may charge in a ${span}; \`null\` for no limit`,
-      example,
-    });
-
-const spent = (span: string, example: number) =>
-  z
-    .number()
-    .min(0)
-    .meta({
-      description: `Charged by the merchant in the current ${span}, pending charges included. A charge counts on the day on which it was accepted, whenever it is answered. Rounded to 15 digits where it has more`,
-      example,
-    });
-
 const terms = {
   currency: shown.currency,
-  spendingLimits: z.strictObject({ daily: limit('day', 10_000), monthly: limit('month', 50_000) }),
-  spent: z.strictObject({
-    daily: spent('day', 1500.5),
-    monthly: spent('month', 6001),
-    exact: shown.exactSums('daily', 'monthly'),
-  }),
+  ...spendingShown,
   createdAt: shown.moment('When the merchant first asked'),
   updatedAt: shown.moment('When the decision last changed'),
 };
@@ -146,18 +112,10 @@ function decisionData(decision: DecisionRecord) {
   };
 }
 
-/** An agreement: its decision and limits, and what is spent. */
-export function termsOf({ currency, dailyLimit, monthlyLimit, ...agreement }: DecisionRecord) {
-  return {
-    currency,
-    spendingLimits: {
-      daily: dailyLimit === null ? null : formatAmount(dailyLimit, currency),
-      monthly: monthlyLimit === null ? null : formatAmount(monthlyLimit, currency),
-    },
-    spent: shownSums({ daily: agreement.spentToday, monthly: agreement.spentThisMonth }, currency),
-    createdAt: agreement.createdAt,
-    updatedAt: agreement.updatedAt,
-  };
+/** The terms of an agreement, and what is spent. */
+export function termsOf(agreement: DecisionRecord) {
+  const { currency, createdAt, updatedAt } = agreement;
+  return { currency, ...spendingOf(agreement), createdAt, updatedAt };
 }
 
 const route = section('Customer decisions');
@@ -167,7 +125,7 @@ export const decisionRoutes = [
     id: 'listDecisions',
     summary: 'List customer decisions',
     description:
-      'What your customers have decided about merchants: one entry per customer and merchant. `spent` counts by calendar days and months in the network’s time zone, each charge on the day on which it was accepted.',
+      'What your customers have decided about merchants: one entry per customer and merchant, with the limits and what is spent of them.',
     takes: { ...BANK, query: decisionsQuery },
     answers: { 200: { description: '1 decision', data: shown.pageOf('decisions', decisionShown) } },
     handle: listCustomerDecisions,
@@ -176,7 +134,7 @@ export const decisionRoutes = [
     id: 'changeDecision',
     summary: 'Update a customer decision',
     description:
-      'Records that the customer has changed a decision; it applies from the next charge on. `spendingLimits` replaces both limits; if it is left out, they stay. A charge counts against the limits of the day on which it was accepted, whenever the bank answers it. `blockMerchant` `true` means `deny`, and refuses every later intent and charge of the merchant. Recurring schedules of the customer with this merchant follow the decision: `suspended` and `approve_once` suspend them, `deny` cancels them, and `approve_recurring` resumes those that an earlier decision had suspended. The merchant receives the webhook `decision.updated`, which does not show limits.',
+      'Records that the customer has changed a decision; it applies from the next charge on. Limits may be set below what is spent; if `spendingLimits` is left out, they stay. A charge counts against the limits of the day on which it was accepted, whenever the bank answers it. `blockMerchant` `true` means `deny`, and refuses every later intent and charge of the merchant. Recurring schedules of the customer with this merchant follow the decision: `suspended` and `approve_once` suspend them, `deny` cancels them, and `approve_recurring` resumes those that an earlier decision had suspended. The merchant receives the webhook `decision.updated`, which does not show limits.',
     takes: { ...BANK, params: decisionPath, body: decisionBody },
     answers: {
       200: {

@@ -179,12 +179,19 @@ export const pageOf = <Name extends string, Entry extends z.ZodType>(name: Name,
   });
 
 /**
- * An entry of an answer that decides about each identifier alone: accepted with `more`, or refused.
+ * An entry of an answer that decides about each identifier alone: accepted with `more`, or refused
+ * with `refused`.
  */
-export const decidedItem = <Status extends number, More extends z.ZodRawShape, Echoed extends z.ZodRawShape>(
+export const decidedItem = <
+  Status extends number,
+  More extends z.ZodRawShape,
+  Echoed extends z.ZodRawShape,
+  Refused extends z.ZodRawShape = Echoed,
+>(
   status: Status,
   more: More,
   echoed: Echoed,
+  refused?: Refused,
 ) =>
   z.union([
     z
@@ -196,7 +203,7 @@ export const decidedItem = <Status extends number, More extends z.ZodRawShape, E
         ...echoed,
       })
       .meta({ title: 'Accepted', description: 'The identifier was accepted' }),
-    refusedItem(echoed),
+    refusedItem((refused ?? echoed) as Refused),
   ]);
 
 const refusedItem = <Echoed extends z.ZodRawShape>(echoed: Echoed) =>

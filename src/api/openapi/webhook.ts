@@ -10,6 +10,7 @@ import * as shown from '../http/response-fields';
 import { exceptionFields } from '../billing/reconciliation-exception';
 import { refund, refundReferences } from '../billing/refund';
 import { customerDecision } from '../customer/decision';
+import { limitsShown } from '../customer/spending-limits';
 
 /** The types of webhooks, each with the fields of its items, beside their `sequence`. */
 
@@ -67,6 +68,11 @@ const DOCUMENTED = {
       dueDate: shown.moment(
         'When the merchant intends to bill first; if it has not said so, the end of the response window',
         '2026-03-05T08:00:00.000Z',
+      ),
+      spendingLimits: limitsShown.meta({ description: 'The limits that the merchant asks for' }),
+      currentLimits: shown.seldom(
+        limitsShown,
+        'The limits that hold now, where the customer has approved billing in this currency before',
       ),
     },
   },
@@ -175,6 +181,7 @@ const DOCUMENTED = {
       customerAction: z.enum(['approved', 'declined']),
       status: z.enum(['successful', 'declined']),
       declineReason: shown.declineReason,
+      limit: billingRequest.shape.limit,
       scheduleId: shown.scheduleId,
       metadata: shown.metadataForMerchants,
     },

@@ -18,6 +18,7 @@ import {
   textFor,
   withAmount,
 } from '../http/request-fields';
+import { declinedLimit, limit } from '../customer/spending-limits';
 import { metadataGiven } from '../http/metadata';
 import * as shown from '../http/response-fields';
 
@@ -202,6 +203,7 @@ const billing = z
           at: shown.moment('When the charge was made'),
           status: z.enum(BILLING_REQUEST_STATUSES).meta({ example: 'successful' }),
           declineReason: shown.declineReason,
+          limit: declinedLimit,
         }),
       )
       .meta({ description: 'The charges made for it, oldest first' }),
@@ -217,3 +219,6 @@ export const subscriptionWithBillings = subscription
   .meta({ id: 'SubscriptionWithBillings' });
 
 export const endedSchedule = z.strictObject({ status: scheduleStatus });
+export const refusedByLimits = z.strictObject({
+  limit: shown.seldom(limit, 'The limit that refuses each charge; only with `limit_reached`'),
+});

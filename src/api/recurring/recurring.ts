@@ -138,7 +138,7 @@ function billingsData({ nextN, nextDueAt }: ScheduleRecord, billings: BillingRec
     dueDate: dueAt,
     status,
     ...((status === 'skipped' || status === 'failed') && { reason }),
-    attempts,
+    attempts: attempts.map(({ limit, ...attempt }) => ({ ...attempt, ...(limit && { limit }) })),
   }));
   if (nextDueAt === null) return past;
   return [...past, { n: nextN, dueDate: nextDueAt, status: 'scheduled' as const, attempts: [] }];
@@ -178,10 +178,13 @@ export const recurringRoutes = (config: Config) => [
     },
     refusals: {
       not_approved: 'The customer has not approved recurring billing by this merchant',
+      limit_reached: 'The amount is above the customer’s `perCharge`',
+      consent_expired: 'The schedule would begin at or after the customer’s `validUntil`',
       merchant_not_trusted: 'The merchant is not trusted',
       party_disabled: 'The merchant or the bank is disabled',
       not_found: 'There is no agreement with this paymentID and customerId',
     },
+    refusedWith: { 403: { data: schema.refusedByLimits } },
     handle: createRecurring,
   }),
   route('get', '/v1/billing/recurring', {
@@ -208,7 +211,8 @@ export const recurringRoutes = (config: Config) => [
       'Fields that are left out stay as they are; `null` removes a value. The change applies from the next billing on: one that has begun keeps its amount when it is retried. A schedule that `maxBillings` or `endDate` leaves nothing to charge is `completed` at once.',
     takes: { ...BILLERS, params: schema.schedulePath, body: schema.scheduleChange },
     answers: changed(),
-    ...ended,
+    refusals: { ...ended.refusals, limit_reached: 'The amount is above the customer’s `perCharge`' },
+    refusedWith: { ...ended.refusedWith, 403: { data: schema.refusedByLimits } },
     handle: changeRecurring,
   }),
   route('post', `${SCHEDULE}/pause`, {

@@ -1,47 +1,196 @@
+import type { ChargeRefusal } from '../../domain/charge';
 import { MAX_SUM_MINOR } from '../../domain/money';
+import {
+  isCount,
+  LIMITS,
+  membersSet,
+  WINDOWS,
+  type Limit,
+  type SpendingLimits,
+  type Spent,
+  type Window,
+} from '../../domain/spending-limit';
 import type { Executor } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { jsonOf } from '../pool/json';
+import { raw, sql, type Fragment } from '../pool/statement';
 
 /**
- * SQL: spending on the period's day, and in its month; a sum of an earlier period counts as zero. A
- * sum of a later period, left by a clock that was set back, goes on: no sum ever restarts for an
- * earlier day.
+ * Counts charges in the windows of an agreement `a`, and judges them by its limits.
+ *
+ * The row keeps a sum and a number of charges for each window, of the windows that hold `spent_on`,
+ * the latest day counted. On a later day, those that have ended count as zero. A later day left by
+ * a clock that was set back goes on: no sum ever restarts for an earlier day.
  */
-export const SPENT_TODAY = `CASE WHEN a.spent_day >= period.day THEN a.spent_day_total ELSE 0 END`;
-export const SPENT_THIS_MONTH = `CASE WHEN a.spent_month >= period.month THEN a.spent_month_total ELSE 0 END`;
 
-export interface Counted {
+/** SQL: the first day of the window of a day. */
+const beginOf = (window: Exclude<Window, 'total'>, day: string): string =>
+  `date_trunc('${window === 'daily' ? 'day' : window.slice(0, -2)}', ${day}::timestamp)::date`;
+
+/** The columns of the row, each a sum of a window or its number of charges. */
+const SUMS = WINDOWS.flatMap((window): Sum[] => [
+  { window, column: `spent_${window}`, limit: window },
+  { window, column: `charges_${window}`, limit: `count.${window}` },
+]);
+
+interface Sum {
+  window: Window;
+  column: string;
+  limit: Limit;
+}
+
+const ALL_SUMS = SUMS.map(({ column }) => column).join(', ');
+
+/** SQL: what a column of the row holds in the window of a `period`. */
+const inPeriod = ({ window, column }: Sum): string =>
+  window === 'total' ? `a.${column}` : `CASE WHEN a.spent_on >= period.${window} THEN a.${column} ELSE 0 END`;
+
+/** The windows that hold the present of a merchant, by their first days. */
+export const periodOf = (merchant: Fragment, timeZone: string, more = sql``): Fragment => sql`
+  (SELECT at, day AS daily, ${raw(beginOf('weekly', 'day'))} AS weekly, ${raw(beginOf('monthly', 'day'))} AS monthly,
+     ${raw(beginOf('yearly', 'day'))} AS yearly ${more}
+   FROM (SELECT at, (at AT TIME ZONE ${timeZone})::date AS day FROM business_now(${merchant}) AS at) AS clock)`;
+
+/** SQL: what is counted in the windows of a `period`, by the names of their limits. */
+export const SPENT = `jsonb_build_object(${SUMS.map((sum) => `'${sum.limit}', (${inPeriod(sum)})::text`).join(
+  ', ',
+)})`;
+
+const refuses = (limit: Limit): string => {
+  const allowed = `(a.limits)."${limit}"`;
+  const sum = SUMS.find((one) => one.limit === limit);
+  if (!sum) return `period.amount > ${allowed}`;
+  return isCount(limit)
+    ? `${inPeriod(sum)} + 1 > ${allowed}`
+    : `${inPeriod(sum)} + period.amount > coalesce(${allowed}, ${MAX_SUM_MINOR})`;
+};
+
+/** SQL: why a charge is refused, in the order of the contract; null where it is not. */
+const REFUSAL = `CASE
+  WHEN a.decision NOT IN ('approve_once', 'approve_recurring') OR a.blocked THEN 'not_approved'
+  WHEN a.currency <> period.currency THEN 'currency_mismatch'
+  WHEN period.at < (a.limits)."validFrom" THEN 'consent_not_yet_valid'
+  WHEN period.at >= (a.limits)."validUntil" THEN 'consent_expired'
+  ${LIMITS.map((limit) => `WHEN ${refuses(limit)} THEN '${limit}'`).join('\n  ')} END`;
+
+const COUNTED = SUMS.map(
+  (sum) => `${sum.column} = ${inPeriod(sum)} + ${isCount(sum.limit) ? '1' : 'period.amount'}`,
+).join(', ');
+
+/** SQL: what charges that were counted on a day, under terms, come to in each window of the row. */
+const addedUp = (of: { amount: string; day: string; terms: string }, from = '') =>
+  SUMS.map(({ window, column, limit }) => {
+    const isIn =
+      window === 'total' ? `${of.terms} = a.terms` : `${of.day} >= ${beginOf(window, 'a.spent_on')}`;
+    const sum = `coalesce(sum(${isCount(limit) ? '1' : of.amount}) FILTER (WHERE ${isIn}), 0)`;
+    return from === '' ? sum : `${from}.${column} - ${sum}`;
+  }).join(', ');
+
+export interface Judged {
   agreementId: string;
-  /** YYYY-MM-DD */
-  day: string;
-  month: string;
+  /** The moment by which it was judged. */
+  at: Date;
+  /** The day in whose windows it counts, `2026-11-21`; null where it was refused. */
+  day: string | null;
+  /** The terms in whose total it counts. */
+  terms: number | null;
+  refusal: ChargeRefusal | null;
 }
 
 /**
- * Counts an amount against each agreement that allows it: approved, in this currency, and within
- * both limits (`domain/spending-limit.ts`). One guarded UPDATE decides, so no number of racing
- * charges passes a limit.
- *
- * @returns the agreements that counted the amount; the others refuse it
+ * Counts an amount against each agreement that allows it. One statement locks, judges and counts,
+ * so no number of racing charges passes a limit. The caller holds the agreements locked: so the
+ * moment is later than any change of their terms.
  */
 export async function countSpending(
   trx: Executor,
   merchantId: string,
   agreementIds: string[],
   charge: { amount: bigint; currency: string },
-): Promise<Counted[]> {
-  return trx.rows<Counted>`
-    UPDATE agreements a SET
-      spent_day = greatest(a.spent_day, period.day), spent_day_total = ${raw(SPENT_TODAY)} + ${charge.amount},
-      spent_month = greatest(a.spent_month, period.month),
-      spent_month_total = ${raw(SPENT_THIS_MONTH)} + ${charge.amount}
-    FROM (SELECT (at AT TIME ZONE ${trx.timeZone})::date AS day,
-                 date_trunc('month', at AT TIME ZONE ${trx.timeZone})::date AS month
-          FROM business_now(${merchantId}) AS at) AS period
-    WHERE a.id = ANY(${agreementIds}) AND a.merchant_id = ${merchantId}
-      AND a.decision IN ('approve_once', 'approve_recurring') AND NOT a.blocked
-        AND a.currency = ${charge.currency}
-      AND ${raw(SPENT_TODAY)} + ${charge.amount} <= coalesce(a.daily_limit, ${MAX_SUM_MINOR})
-      AND ${raw(SPENT_THIS_MONTH)} + ${charge.amount} <= coalesce(a.monthly_limit, ${MAX_SUM_MINOR})
-    RETURNING a.id AS agreement_id, a.spent_day::text AS day, a.spent_month::text AS month`;
+): Promise<Judged[]> {
+  const charged = sql`, ${charge.amount}::bigint AS amount, ${charge.currency}::text AS currency`;
+  return trx.rows<Judged>`
+    WITH period AS MATERIALIZED ${periodOf(sql`${merchantId}`, trx.timeZone, charged)},
+    judged AS MATERIALIZED (
+      SELECT a.id, period.*, ${raw(REFUSAL)} AS refusal FROM agreements a, period
+      WHERE a.id = ANY(${agreementIds}) AND a.merchant_id = ${merchantId} ORDER BY a.id FOR UPDATE OF a),
+    counted AS (
+      UPDATE agreements a SET spent_on = greatest(a.spent_on, period.daily), ${raw(COUNTED)}
+      FROM judged AS period WHERE a.id = period.id AND period.refusal IS NULL
+      RETURNING a.id, a.spent_on::text AS day, a.terms)
+    SELECT judged.id AS agreement_id, judged.at, c.day, c.terms, judged.refusal
+    FROM judged LEFT JOIN counted c ON c.id = judged.id`;
 }
+
+/**
+ * Takes declined charges out of the windows that still hold them. A window that has ended, earlier
+ * terms, and an earlier currency no longer do.
+ */
+export async function releaseSpending(
+  trx: Executor,
+  charges: { agreementId: string; amount: bigint; currency: string; day: string; terms: number }[],
+): Promise<void> {
+  if (charges.length === 0) return;
+  const ids = charges.map(({ agreementId }) => agreementId);
+  await trx.rows`
+    UPDATE agreements a SET (${raw(ALL_SUMS)}) = (
+      SELECT ${raw(addedUp({ amount: 'r.amount', day: 'r.day', terms: 'r.terms' }, 'a'))}
+      FROM jsonb_to_recordset(${jsonOf(charges)}::jsonb) AS r ("agreementId" text, amount bigint, currency text,
+        day date, terms int)
+      WHERE r."agreementId" = a.id AND r.currency = a.currency)
+    WHERE a.id = ANY(${ids})`;
+}
+
+/**
+ * Counts an agreement anew in another currency, which may have had charges before. The caller holds
+ * it locked, so none of its charges ends meanwhile.
+ */
+export async function recountSpending(trx: Executor, agreementId: string): Promise<void> {
+  await trx.rows`
+    UPDATE agreements a SET (${raw(ALL_SUMS)}) = (
+      SELECT ${raw(addedUp({ amount: 'b.amount', day: 'b.counted_day', terms: 'b.counted_terms' }))}
+      FROM billing_requests b
+      WHERE b.customer_id = a.customer_id AND b.agreement_id = a.id AND b.currency = a.currency
+        AND b.status IN ('pending', 'successful'))
+    WHERE a.id = ${agreementId}`;
+}
+
+/** Limits as a column has them: without those that are null. */
+export type StoredLimits = Partial<
+  Record<Limit, number | null> & Record<'validFrom' | 'validUntil', string | null>
+>;
+
+/** SQL: a value of the column's type. */
+export const storedLimits = (limits: SpendingLimits | undefined): Fragment =>
+  sql`jsonb_populate_record(NULL::spending_limits, ${limits ? jsonOf(membersSet(limits)) : null}::jsonb)`;
+
+/** @param stored `to_jsonb` of the column */
+export function limitsFrom(stored: StoredLimits | null): SpendingLimits {
+  const momentOf = (name: 'validFrom' | 'validUntil') => {
+    const moment = stored?.[name];
+    return moment == null ? null : new Date(moment);
+  };
+  const limits = LIMITS.map((name) => {
+    const limit = stored?.[name];
+    return [name, limit == null ? null : BigInt(limit)];
+  });
+  return {
+    ...(Object.fromEntries(limits) as Record<Limit, bigint | null>),
+    validFrom: momentOf('validFrom'),
+    validUntil: momentOf('validUntil'),
+  };
+}
+
+/** The limits of an agreement that the caller holds locked, and its merchant's time. */
+export async function limitsOf(
+  trx: Executor,
+  agreementId: string,
+): Promise<{ limits: SpendingLimits; now: Date }> {
+  const found = await trx.oneRow<{ limits: StoredLimits | null; now: Date }>`
+    SELECT to_jsonb(limits) AS limits, business_now(merchant_id) AS now FROM agreements
+    WHERE id = ${agreementId}`;
+  return { ...found, limits: limitsFrom(found.limits) };
+}
+
+/** @param stored as of `SPENT` */
+export const spentFrom = (stored: Record<keyof Spent, string>): Spent =>
+  Object.fromEntries(Object.entries(stored).map(([name, sum]) => [name, BigInt(sum)])) as unknown as Spent;

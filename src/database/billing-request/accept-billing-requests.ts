@@ -1,10 +1,11 @@
 import { recordsOf } from '../pool/json';
-import { approvalRequired, chargeRefusal } from '../../domain/charge';
+import { approvalRequired, chargeRefusal, limitOf } from '../../domain/charge';
 import type { BillingRules } from '../../domain/billing-rules';
 import { Failure } from '../../domain/failures';
 import type { Metadata } from '../../domain/metadata';
+import type { Limit } from '../../domain/spending-limit';
 import { lockAgreements, type Agreement } from '../agreement/agreement';
-import { countSpending, type Counted } from '../agreement/spending-limit';
+import { countSpending, type Judged } from '../agreement/spending-limit';
 import { close, OUTCOME_COLUMNS, type Outcome } from './close-billing-requests';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
@@ -83,10 +84,10 @@ interface NewRequest extends Charge {
   doubtedBy: string | undefined;
   agreement: Agreement | undefined;
   approvalRequired: boolean;
-  counted: Counted | undefined;
+  counted: Judged | undefined;
   schedule: { id: string; n: number; attempt: number } | undefined;
-  /** Set if the request is declined at once. */
-  declined: 'limit_reached' | undefined;
+  /** The limit for which the request is declined at once. */
+  declinedLimit: Limit | undefined;
 }
 
 /** The party that bills: a merchant, or the bank of a customer who is to be paid. */
@@ -113,7 +114,7 @@ export async function acceptCharges(
   const ids = lines.flatMap((line) => ('agreementId' in line && line.agreementId ? [line.agreementId] : []));
   const lookupIds = lines.flatMap((line) => ('lookupId' in line ? [line.lookupId] : []));
   // In this order on one connection: agreements are locked before they are counted.
-  const [agreements, counted, merchant, doubts, byLookupId] = await Promise.all([
+  const [agreements, judged, merchant, doubts, byLookupId] = await Promise.all([
     lockAgreements(trx, ids),
     countSpending(trx, merchantId, ids, charge),
     merchantProfile(trx, merchantId),
@@ -124,7 +125,7 @@ export async function acceptCharges(
   const agreementById = new Map(
     agreements.filter((one) => one.merchantId === merchantId).map((one) => [one.id, one]),
   );
-  const countedById = new Map(counted.map((one) => [one.agreementId, one]));
+  const judgedById = new Map(judged.map((one) => [one.agreementId, one]));
 
   const decided = lines.map((line): DecidedLine => {
     const { phrase } = line;
@@ -139,8 +140,11 @@ export async function acceptCharges(
     }
     const agreement = line.agreementId === undefined ? undefined : agreementById.get(line.agreementId);
     if (!agreement) return { phrase, refused: new Failure('not_found', UNKNOWN.paymentId) };
-    const sums = countedById.get(agreement.id);
-    if (!sums) return { phrase, refused: chargeRefusal(agreement, charge.currency) };
+    const counted = judgedById.get(agreement.id);
+    if (!counted) throw new Error(`${agreement.id} was not judged`);
+    if (counted.refusal !== null) {
+      return { phrase, refused: chargeRefusal(counted.refusal, agreement, charge.currency) };
+    }
     const payer = payerOf(trx.keyring, agreement);
     return {
       phrase,
@@ -148,7 +152,7 @@ export async function acceptCharges(
       doubtedBy: doubtedBy(payer),
       agreement,
       approvalRequired: approvalRequired(agreement.decision, merchant.trusted),
-      counted: sums,
+      counted,
     };
   });
   return openBill(trx, rules, { merchant }, { decided, workflowIdOf });
@@ -172,7 +176,7 @@ export function oneTimeRequest(
     approvalRequired: true,
     counted: undefined,
     schedule: undefined,
-    declined: undefined,
+    declinedLimit: undefined,
   };
 }
 
@@ -215,7 +219,7 @@ export async function openBill(
  * (`limit_reached`), and the bank is not asked. The caller holds the agreement and the schedule
  * locked.
  *
- * @throws Failure not_approved, currency_mismatch if the agreement no longer carries this schedule
+ * @throws Failure if the agreement no longer carries this schedule
  */
 export async function openScheduledCharge(
   trx: Executor,
@@ -223,28 +227,29 @@ export async function openScheduledCharge(
   agreement: Agreement,
   charge: Charge & { scheduleId: string; n: number; attempt: number; workflowId: string },
 ): Promise<Omit<AcceptedCharge, 'status'> & { status: 'pending' | 'declined' }> {
-  const [merchant, [counted]] = await Promise.all([
+  const [merchant, [judged]] = await Promise.all([
     merchantProfile(trx, agreement.merchantId),
     countSpending(trx, agreement.merchantId, [agreement.id], charge),
   ]);
-  if (!counted) {
-    const refusal = chargeRefusal(agreement, charge.currency);
-    if (refusal.code !== 'limit_reached') throw refusal;
-  }
+  if (!judged) throw new Error(`${agreement.id} was not judged`);
+  const refused =
+    judged.refusal === null ? undefined : chargeRefusal(judged.refusal, agreement, charge.currency);
+  const declinedLimit = refused && limitOf(refused);
+  if (refused && !declinedLimit) throw refused;
   const request: NewRequest = {
     ...oneTimeRequest(payerOf(trx.keyring, agreement), charge),
     agreement,
     approvalRequired: approvalRequired(agreement.decision, merchant.trusted),
-    counted,
+    counted: refused ? undefined : judged,
     schedule: { id: charge.scheduleId, n: charge.n, attempt: charge.attempt },
-    declined: counted ? undefined : 'limit_reached',
+    declinedLimit,
   };
   const batch = { id: newId('batch'), biller: { merchant }, workflowId: charge.workflowId };
   await insertRequests(trx, rules, batch, [request]);
   return {
     billingRequestId: request.id,
     reference: request.reference,
-    status: request.declined ? 'declined' : 'pending',
+    status: declinedLimit ? 'declined' : 'pending',
   };
 }
 
@@ -256,7 +261,9 @@ async function insertRequests(
 ): Promise<void> {
   const merchant = 'merchant' in batch.biller ? batch.biller.merchant : undefined;
   const payee = 'payee' in batch.biller ? batch.biller.payee : undefined;
-  const at = 'merchant' in batch.biller ? batch.biller.merchant.now : batch.biller.payee.now;
+  // The moment that was judged: a charge so counts in the windows in which it is shown.
+  const judgedAt = requests.find(({ counted }) => counted)?.counted?.at;
+  const at = judgedAt ?? ('merchant' in batch.biller ? batch.biller.merchant.now : batch.biller.payee.now);
   const expiresAt = (request: NewRequest) =>
     new Date(
       at.getTime() + (request.approvalRequired ? rules.approvalWindowS : rules.settlementWindowS) * 1000,
@@ -281,42 +288,42 @@ async function insertRequests(
       description: request.description,
       metadata: request.metadata,
       approvalRequired: request.approvalRequired,
-      declineReason: request.declined,
+      declineReason: request.declinedLimit && 'limit_reached',
+      declinedLimit: request.declinedLimit,
       countedDay: request.counted?.day,
-      countedMonth: request.counted?.month,
+      countedTerms: request.counted?.terms,
       expiresAt: expiresAt(request),
-      bankDeliveryId: request.declined ? undefined : deliveryOf(request),
+      bankDeliveryId: request.declinedLimit ? undefined : deliveryOf(request),
     })),
   );
   const insertRows = () => trx.rows`
     INSERT INTO billing_requests (id, reference, batch_id, merchant_id, customer_id, bank_id,
       lookup_id, agreement_id, schedule_id, billing_n, attempt, amount, currency, description,
       approval_required,
-      status, closed_by, decline_reason, counted_day, counted_month, expires_at, closed_at, workflow_id,
-      bank_delivery_id,
+      status, closed_by, decline_reason, declined_limit, counted_day, counted_terms, expires_at, closed_at,
+      workflow_id, bank_delivery_id,
       created_at, payee_customer_id, payee_bank_id, payee_lookup_id, metadata)
     SELECT r.id, r.reference, ${batch.id}, ${merchant?.id ?? null}, r.customer_id, r.bank_id,
       r.lookup_id, r.agreement_id, r.schedule_id, r.billing_n, r.attempt, r.amount, r.currency, r.description,
       r.approval_required, CASE WHEN r.decline_reason IS NULL THEN 'pending' ELSE 'declined' END,
       CASE WHEN r.decline_reason IS NULL THEN NULL ELSE 'network' END, r.decline_reason,
-      r.counted_day, r.counted_month, r.expires_at, CASE WHEN r.decline_reason IS NULL THEN NULL ELSE at END,
+      r.declined_limit, r.counted_day, r.counted_terms, r.expires_at, CASE WHEN r.decline_reason IS NULL THEN NULL ELSE at END,
       ${batch.workflowId}, r.bank_delivery_id, at, ${payee?.customerId ?? null},
       ${payee?.shown.bankId ?? null}, ${payee?.shown.lookupID ?? null},
       coalesce(r.metadata, (SELECT metadata FROM schedules WHERE id = r.schedule_id), '{}')
     FROM CAST(${at} AS timestamptz) AS at, jsonb_to_recordset(${inserted}::jsonb) AS r (id text,
       reference text, customer_id text, bank_id text, lookup_id text, agreement_id text, schedule_id text,
       billing_n int, attempt int, amount bigint, currency text, description text, approval_required boolean,
-      decline_reason text, counted_day date, counted_month date, expires_at timestamptz,
-      bank_delivery_id text,
-      metadata jsonb)`;
+      decline_reason text, declined_limit text, counted_day date, counted_terms int,
+      expires_at timestamptz, bank_delivery_id text, metadata jsonb)`;
   const accepted = requests.flatMap((request) => {
     const facts = { at, expiresAt: expiresAt(request), deliveryId: deliveryOf(request) };
-    return request.declined ? [] : [acceptedOf(trx.keyring, batch, request, facts)];
+    return request.declinedLimit ? [] : [acceptedOf(trx.keyring, batch, request, facts)];
   });
   // Sent together: no statement of the transitions reads the rows.
   await Promise.all([insertRows(), writeTransitions(trx, accepted)]);
-  for (const { id, schedule, declined } of requests) {
-    if (!declined) continue;
+  for (const { id, schedule, declinedLimit } of requests) {
+    if (!declinedLimit) continue;
     const ended = await trx.rows<Outcome>`
       SELECT ${raw(OUTCOME_COLUMNS)} FROM billing_requests b WHERE b.id = ${id}`;
     const details = schedule && { scheduleId: schedule.id, n: schedule.n };

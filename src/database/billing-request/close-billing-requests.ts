@@ -1,8 +1,9 @@
 import { reasonForAudit } from '../../domain/charge';
 import type { Metadata } from '../../domain/metadata';
+import type { Limit } from '../../domain/spending-limit';
 import { chargeClosedSequence, chargeEndSequence } from '../../domain/webhook/webhook-sequence';
 import type { Cause } from '../../domain/words/timeline';
-import { releaseSpending } from '../agreement/agreement';
+import { releaseSpending } from '../agreement/spending-limit';
 import { makePaymentId } from '../agreement/payment-id';
 import { expectCredits } from '../credit/follow-credit';
 import { newId } from '../identifier/new-id';
@@ -35,10 +36,11 @@ export interface Outcome {
   currency: string;
   status: 'successful' | 'declined';
   declineReason: string | null;
+  declinedLimit: Limit | null;
   bankTransactionId: string | null;
   answerAction: string | null;
   countedDay: string | null;
-  countedMonth: string | null;
+  countedTerms: number | null;
   sequence: number;
   workflowId: string;
   /** The workflow is waiting, and has to be signalled at the end. */
@@ -51,9 +53,8 @@ export interface Outcome {
 export const OUTCOME_COLUMNS = `b.id, b.reference, b.batch_id, b.merchant_id, b.biller_id, b.payee_lookup_id,
   b.customer_id, b.bank_id, b.lookup_id, b.agreement_id,
   (SELECT payment_id_key FROM agreements WHERE id = b.agreement_id) AS payment_id_key, b.schedule_id,
-  b.amount, b.currency, b.status, b.decline_reason, b.bank_transaction_id, b.answer_action,
-  b.counted_day::text AS counted_day, b.counted_month::text AS counted_month, b.sequence, b.workflow_id,
-  b.waiting, b.closed_at, b.closed_by, b.metadata`;
+  b.amount, b.currency, b.status, b.decline_reason, b.declined_limit, b.bank_transaction_id, b.answer_action,
+  b.counted_day::text AS counted_day, b.counted_terms, b.sequence, b.workflow_id, b.waiting, b.closed_at, b.closed_by, b.metadata`;
 
 /** SQL: an ended charge `b`. */
 export const ENDED_COLUMNS = `${OUTCOME_COLUMNS}, ${fileHas('b', 'id')}`;
@@ -82,9 +83,9 @@ interface End {
 
 /** Completes every end: writes the transitions, and releases the counted sums. */
 export async function close(trx: Executor, closed: Outcome[], end: End): Promise<void> {
-  const released = closed.flatMap(({ status, agreementId, amount, countedDay, countedMonth }) =>
-    status === 'declined' && agreementId !== null && countedDay !== null && countedMonth !== null
-      ? [{ agreementId, amount, day: countedDay, month: countedMonth }]
+  const released = closed.flatMap(({ status, agreementId, amount, currency, countedDay, countedTerms }) =>
+    status === 'declined' && agreementId !== null && countedDay !== null && countedTerms !== null
+      ? [{ agreementId, amount, currency, day: countedDay, terms: countedTerms }]
       : [],
   );
   const credits = closed.filter(isCredit).map(({ id }) => ({ id, deliveryId: newId('delivery') }));
@@ -106,7 +107,7 @@ export async function close(trx: Executor, closed: Outcome[], end: End): Promise
  */
 function endOf(keyring: Keyring, charge: Outcome, end: End, deliveryId = ''): Transition {
   const { id: billingRequestId, reference, amount, currency, status, declineReason, scheduleId } = charge;
-  const { batchId, workflowId, bankTransactionId } = charge;
+  const { batchId, workflowId, bankTransactionId, declinedLimit } = charge;
   const sequence = chargeEndSequence(charge, !end.undelivered?.has(billingRequestId));
   const toBiller = { entityId: charge.billerId, batchId, workflowId };
   const item = { billingRequestId, sequence, reference, amount, currency };
@@ -116,6 +117,7 @@ function endOf(keyring: Keyring, charge: Outcome, end: End, deliveryId = ''): Tr
     customerAction: status === 'successful' ? 'approved' : 'declined',
     status,
     declineReason,
+    limit: declinedLimit ?? undefined,
     scheduleId,
     metadata: charge.merchantId === null ? undefined : charge.metadata,
   } as const;
@@ -123,7 +125,11 @@ function endOf(keyring: Keyring, charge: Outcome, end: End, deliveryId = ''): Tr
   const ended = {
     cause: end.cause,
     row: { ...charge, at: charge.closedAt },
-    details: { ...end.details, declineReason: declineReason && reasonForAudit(declineReason) },
+    details: {
+      ...end.details,
+      declineReason: declineReason && reasonForAudit(declineReason),
+      ...(declinedLimit && { limit: declinedLimit }),
+    },
     wakes: end.signal && scheduleId === null ? { ...charge, signal: end.signal } : null,
   };
   if (status === 'declined') {

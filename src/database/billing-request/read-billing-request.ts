@@ -2,6 +2,7 @@ import { formatInstant } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
 import type { BillingRequestStatus } from '../../domain/lifecycle';
 import type { Metadata } from '../../domain/metadata';
+import type { Limit } from '../../domain/spending-limit';
 import type { Executor } from '../pool/connection';
 import { raw, sql, type Fragment } from '../pool/statement';
 import { afterS } from '../clock/moment';
@@ -75,6 +76,7 @@ interface BillingRequestRecord {
   reference: string;
   status: BillingRequestStatus;
   declineReason: string | null;
+  declinedLimit: Limit | null;
   amount: bigint;
   currency: string;
   description: string;
@@ -106,7 +108,7 @@ export async function readBillingRequest(
 ): Promise<BillingRequestRecord> {
   const found = await db.row<BillingRequestRecord>`
     SELECT b.id AS billing_request_id, b.batch_id, b.transaction_id, b.reference, b.status, b.decline_reason,
-      b.amount, b.currency, b.description, b.metadata, b.approval_required, b.customer_id, b.merchant_id,
+      b.declined_limit, b.amount, b.currency, b.description, b.metadata, b.approval_required, b.customer_id, b.merchant_id,
       b.biller_id, b.payee_bank_id, b.payee_lookup_id, b.bank_id, b.lookup_id, b.agreement_id,
       a.payment_id_key, b.schedule_id, b.bank_transaction_id, b.workflow_id, b.expires_at, b.created_at,
       b.closed_at

@@ -1,6 +1,7 @@
 import type { BankAnswer } from '../../domain/charge';
 import { Failure } from '../../domain/failures';
 import type { BillingRequestStatus } from '../../domain/lifecycle';
+import { withoutAmounts } from '../../domain/spending-limit';
 import { judgeBookings } from '../bank-file/judge-bookings';
 import { lockAgreementsWhere, openAgreements, type Agreement } from '../agreement/agreement';
 import {
@@ -15,6 +16,7 @@ import {
 import type { Executor, Transaction } from '../pool/connection';
 import { windowPassed } from '../clock/window-passed';
 import { raw, sql } from '../pool/statement';
+import { limitsOf } from '../agreement/spending-limit';
 import { applyUnasked, type NewDecision } from '../decision/apply-decision';
 import { endDuplicates, endExplained } from '../reconciliation-exception/end-exceptions';
 import { refuseAnswer } from '../reconciliation-exception/refuse-answer';
@@ -227,7 +229,7 @@ async function applyToAgreement(
   const { agreement, grants } = asked;
   if (!agreement || agreement.blocked) return;
   const suspends = answer.action === 'suspended' && agreement.decision.startsWith('approve');
-  const granted = grants ? grantOf(agreement, asked.currency) : undefined;
+  const granted = grants ? await grantOf(trx, agreement, asked.currency) : undefined;
   const decided = suspends ? ({ decision: 'suspended', blocked: false } as const) : granted;
   if (!decided) return;
   await applyUnasked(trx, agreement.id, decided);
@@ -242,11 +244,15 @@ async function applyToAgreement(
  *
  * @returns undefined if nothing changes
  */
-function grantOf(agreement: Agreement, charged: string): NewDecision | undefined {
-  const { decision, currency } = agreement;
+async function grantOf(
+  trx: Executor,
+  { id, decision, currency }: Agreement,
+  charged: string,
+): Promise<NewDecision | undefined> {
   const granted = { decision: 'approve_recurring', blocked: false, withCharge: true } as const;
   if (currency === charged) return decision === 'approve_recurring' ? undefined : granted;
   if (decision.startsWith('approve')) return undefined;
-  // Limits are amounts in the old currency, and the bank names no new ones.
-  return { ...granted, terms: { currency: charged, dailyLimit: null, monthlyLimit: null } };
+  // Amounts are in the old currency, and the bank names no new ones.
+  const { limits } = await limitsOf(trx, id);
+  return { ...granted, terms: { currency: charged, limits: withoutAmounts(limits) } };
 }

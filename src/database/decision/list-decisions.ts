@@ -1,6 +1,7 @@
 import { Failure } from '../../domain/failures';
 import type { Decision } from '../../domain/lifecycle';
-import { SPENT_THIS_MONTH, SPENT_TODAY } from '../agreement/spending-limit';
+import type { Spent } from '../../domain/spending-limit';
+import { periodOf, SPENT, type StoredLimits } from '../agreement/spending-limit';
 import type { Executor } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { allOf, listPage, literal, type Listed, type Page } from '../query/list-page';
@@ -20,11 +21,12 @@ export interface DecisionRecord {
   paymentIdKey: string;
   blocked: boolean;
   currency: string;
-  dailyLimit: bigint | null;
-  monthlyLimit: bigint | null;
-  /** Pending or settled on the merchant's current day and month, by the network's calendar. */
-  spentToday: bigint;
-  spentThisMonth: bigint;
+  limits: StoredLimits | null;
+  /** Pending or settled in the windows that hold the merchant's now, by the network's calendar. */
+  spent: Record<keyof Spent, string>;
+  termsSince: Date | null;
+  /** Business time of the merchant. */
+  now: Date;
   createdAt: Date;
   updatedAt: Date;
 }
@@ -32,12 +34,10 @@ export interface DecisionRecord {
 const decisionsIn = (
   timeZone: string,
 ) => sql`SELECT a.id, a.merchant_id, m.name AS merchant_name, a.customer_id, a.bank_id, c.lookup_id,
-    a.decision, a.approved, a.payment_id_key, a.blocked, a.currency,
-    a.daily_limit, a.monthly_limit, ${raw(SPENT_TODAY)} AS spent_today,
-    ${raw(SPENT_THIS_MONTH)} AS spent_this_month, a.created_at, a.updated_at
+    a.decision, a.approved, a.payment_id_key, a.blocked, a.currency, to_jsonb(a.limits) AS limits,
+    ${raw(SPENT)} AS spent, a.terms_since, period.at AS now, a.created_at, a.updated_at
   FROM agreements a JOIN customers c ON c.id = a.customer_id JOIN entities m ON m.id = a.merchant_id,
-    LATERAL (SELECT today AS day, date_trunc('month', today)::date AS month
-             FROM CAST(business_now(a.merchant_id) AT TIME ZONE ${timeZone} AS date) AS today) AS period`;
+    LATERAL ${periodOf(sql`a.merchant_id`, timeZone)} AS period`;
 
 /** @throws Failure not_found */
 export async function readDecision(db: Executor, party: Party, agreementId: string): Promise<DecisionRecord> {

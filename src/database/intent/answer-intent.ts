@@ -1,7 +1,16 @@
-import { Failure, invalidRequest, type Problem } from '../../domain/failures';
+import { Failure } from '../../domain/failures';
 import type { Decision, IntentStatus } from '../../domain/lifecycle';
-import { parseAmount } from '../../domain/money';
+import {
+  isSame,
+  NO_LIMITS,
+  readLimits,
+  requireSpan,
+  tightest,
+  type GivenLimits,
+  type SpendingLimits,
+} from '../../domain/spending-limit';
 import { lockAgreementsWhere, type Agreement } from '../agreement/agreement';
+import { limitsFrom, storedLimits, type StoredLimits } from '../agreement/spending-limit';
 import type { Executor } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { windowPassed } from '../clock/window-passed';
@@ -9,13 +18,15 @@ import { applyDecision, applyUnasked } from '../decision/apply-decision';
 import { closeExpiredIntent } from './close-expired-intent';
 import { endIntents, ENDED_COLUMNS, type CustomerDecision, type EndedIntent } from './end-intents';
 
-/** The customer's answer, as the bank relays it. Limits are in major units. */
+/** The customer's answer, as the bank relays it. */
 interface IntentAnswer {
+  /** Left out, the open intent is meant, with what its predecessors asked. */
+  intentId?: string | undefined;
   customerId: string;
   merchantId: string;
   lookupId: string;
   customerDecision: CustomerDecision;
-  spendingLimits: SpendingLimits | undefined;
+  spendingLimits: GivenLimits | undefined;
   blockMerchant: boolean;
 }
 
@@ -23,6 +34,8 @@ interface IntentAnswerResult {
   intentId: string;
   status: 'approved' | 'declined' | 'superseded';
   customerDecision: CustomerDecision | null;
+  currency: string;
+  limits: SpendingLimits;
   /** False if another answer, or the window, came first. */
   agreed: boolean;
 }
@@ -31,7 +44,7 @@ interface IntentAnswerResult {
  * Takes the answer to the open intent of a merchant and a customer.
  *
  * @throws Failure not_found (the two never had an intent); merchant_not_trusted (for
- *   `approve_recurring`: the intent stays open); invalid_request (limits that are not amounts)
+ *   `approve_recurring`: the intent stays open); invalid_request (limits that cannot be)
  */
 export async function answerIntent(
   trx: Executor,
@@ -46,11 +59,11 @@ export async function answerIntent(
     sql`a.merchant_id = ${merchantId} AND a.customer_id = ${customerId} AND a.bank_id = ${bankId}
       AND c.lookup_id = ${lookupId}`,
   );
-  const intent = agreement && (await latestIntent(trx, agreement.id));
+  const intent = agreement && (await findIntent(trx, agreement.id, answer.intentId));
   if (!agreement || !intent) {
     throw new Failure('not_found', 'There is no billing intent of this merchant for this customer.');
   }
-  const limits = limitsOf(answer.spendingLimits, intent.currency);
+  const limits = limitsOfAnswer(answer, intent);
   const open = intent.status === 'pending' && intent.inTime;
   if (open && answer.customerDecision === 'approve_recurring' && !agreement.trusted) {
     throw new Failure(
@@ -59,6 +72,7 @@ export async function answerIntent(
       { data: { intentId: intent.id, status: intent.status } },
     );
   }
+  if (open && isApproval(answer)) requireSpan(limits, intent.now, 'spendingLimits');
   const ended = open ? await closeByAnswer(trx, intent.id, answer, limits) : undefined;
   if (!ended) {
     // A clock that steps back between two statements leaves the intent open: it is judged anew.
@@ -66,14 +80,26 @@ export async function answerIntent(
       return answerIntent(trx, bankId, given);
     return standing(intent, answer, limits);
   }
-  await applyAnswer(trx, agreement, intent, { ...answer, ...limits });
+  await applyAnswer(trx, agreement, intent, { ...answer, limits });
   await endIntents(trx, [ended], { cause: 'bank', signal: 'bankAnswered' });
   return {
     intentId: ended.id,
     status: isApproval(answer) ? 'approved' : 'declined',
     customerDecision: answer.customerDecision,
+    currency: intent.currency,
+    limits,
     agreed: true,
   };
+}
+
+/** Of each member the tighter of asked and answered; what is left out in the answer was asked. */
+function limitsOfAnswer({ intentId, spendingLimits }: IntentAnswer, intent: Asked): SpendingLimits {
+  const asked = limitsFrom(intent.asked);
+  const given = readLimits(spendingLimits, intent.currency, 'spendingLimits');
+  return tightest(intentId === undefined ? tightest(asked, limitsFrom(intent.askedBefore)) : asked, {
+    ...NO_LIMITS,
+    ...given,
+  });
 }
 
 const isApproval = ({ customerDecision }: Pick<IntentAnswer, 'customerDecision'>) =>
@@ -83,46 +109,22 @@ const isApproval = ({ customerDecision }: Pick<IntentAnswer, 'customerDecision'>
  * How the intent ended before this answer: by its window, if it was pending. Each end locks the
  * agreement first, so the row is as it was read.
  */
-function standing(intent: Asked, answer: IntentAnswer, limits: Limits): IntentAnswerResult {
-  const { id: intentId, status, customerDecision } = intent;
+function standing(intent: Asked, answer: IntentAnswer, limits: SpendingLimits): IntentAnswerResult {
+  const { id: intentId, status, customerDecision, currency } = intent;
   const repeats =
     customerDecision === answer.customerDecision &&
     intent.blockMerchant === answer.blockMerchant &&
-    intent.dailyLimit === limits.daily &&
-    intent.monthlyLimit === limits.monthly;
-  return { intentId, status: status === 'pending' ? 'declined' : status, customerDecision, agreed: repeats };
-}
-
-/** In major units; a limit that is left out or null does not exist. */
-export interface SpendingLimits {
-  daily?: number | null | undefined;
-  monthly?: number | null | undefined;
-}
-
-interface Limits {
-  daily: bigint | null;
-  monthly: bigint | null;
-}
-
-/** @throws Failure invalid_request with each limit that is not an amount of the currency */
-export function limitsOf(spendingLimits: SpendingLimits | undefined, currency: string): Limits {
-  const problems: Problem[] = [];
-  const limitOf = (name: keyof Limits): bigint | null => {
-    const value = spendingLimits?.[name];
-    if (value === undefined || value === null) return null;
-    const parsed = parseAmount(value, currency);
-    if (parsed.ok) return parsed.value;
-    problems.push({ path: `spendingLimits.${name}`, message: parsed.reason });
-    return null;
-  };
-  const limits = { daily: limitOf('daily'), monthly: limitOf('monthly') };
-  if (problems.length > 0) throw invalidRequest(problems);
-  return limits;
+    (!isApproval(answer) || isSame(limitsFrom(intent.limits), limits));
+  const ended = status === 'pending' ? 'declined' : status;
+  return { intentId, status: ended, customerDecision, currency, limits, agreed: repeats };
 }
 
 type AnyIntent = Omit<EndedIntent, 'status' | 'closedAt'> & { status: IntentStatus; closedAt: Date | null };
 
 type Asked = AnyIntent & {
+  asked: StoredLimits | null;
+  askedBefore: StoredLimits | null;
+  now: Date;
   inTime: boolean;
   /** The customer's decision at the time of the intent. */
   decidedBefore: Decision;
@@ -130,24 +132,26 @@ type Asked = AnyIntent & {
   grantedSince: boolean;
   /** The terms that this grant replaced, if it did. */
   currencyBefore: string | null;
-  dailyLimitBefore: bigint | null;
-  monthlyLimitBefore: bigint | null;
+  limitsBefore: StoredLimits | null;
 };
 
-async function latestIntent(trx: Executor, agreementId: string) {
+/** The latest intent, if none is named. */
+async function findIntent(trx: Executor, agreementId: string, intentId: string | undefined) {
   return trx.row<Asked>`
-    SELECT ${raw(ENDED_COLUMNS)}, NOT ${windowPassed(sql`business_now(i.merchant_id)`)} AS in_time,
+    SELECT ${raw(ENDED_COLUMNS)}, to_jsonb(i.asked) AS asked, to_jsonb(i.asked_before) AS asked_before,
+      business_now(i.merchant_id) AS now, NOT ${windowPassed(sql`business_now(i.merchant_id)`)} AS in_time,
       i.decided_before, coalesce(a.granted_at >= i.created_at, false) AS granted_since, a.currency_before,
-      a.daily_limit_before, a.monthly_limit_before
+      to_jsonb(a.limits_before) AS limits_before
     FROM intents i JOIN agreements a ON a.id = i.agreement_id
-    WHERE i.agreement_id = ${agreementId} ORDER BY i.status = 'pending' DESC, i.id DESC LIMIT 1`;
+    WHERE i.agreement_id = ${agreementId} AND i.id = coalesce(${intentId ?? null}, i.id)
+    ORDER BY i.status = 'pending' DESC, i.id DESC LIMIT 1`;
 }
 
 async function closeByAnswer(
   trx: Executor,
   intentId: string,
   answer: IntentAnswer,
-  limits: Limits,
+  limits: SpendingLimits,
 ): Promise<EndedIntent | undefined> {
   const approved = isApproval(answer);
   const status = approved ? 'approved' : 'declined';
@@ -157,9 +161,7 @@ async function closeByAnswer(
     UPDATE intents i SET
       status = ${status}, reason = ${reason},
       customer_decision = ${answer.customerDecision}, block_merchant = ${answer.blockMerchant},
-      daily_limit = ${limits.daily?.toString() ?? null}::bigint,
-      monthly_limit = ${limits.monthly?.toString() ?? null}::bigint, closed_at = business_now(i.merchant_id),
-      sequence = i.sequence + 1
+      limits = ${storedLimits(limits)}, closed_at = business_now(i.merchant_id), sequence = i.sequence + 1
     WHERE i.id = ${intentId} AND i.status = 'pending' AND NOT ${windowPassed(sql`business_now(i.merchant_id)`)}
     RETURNING ${raw(ENDED_COLUMNS)}`;
 }
@@ -176,15 +178,15 @@ async function applyAnswer(
   trx: Executor,
   agreement: Agreement,
   asked: Asked,
-  answer: IntentAnswer & Limits,
+  answer: IntentAnswer & { limits: SpendingLimits },
 ): Promise<void> {
   const { currency, decidedBefore, grantedSince } = asked;
   const decision = answer.customerDecision;
   if (answer.blockMerchant) {
     await applyDecision(trx, agreement.id, { decision: 'deny', blocked: true });
   } else if (isApproval(answer)) {
-    const terms = { currency, dailyLimit: answer.daily, monthlyLimit: answer.monthly };
-    await applyDecision(trx, agreement.id, { decision, blocked: false, terms });
+    const terms = { currency, limits: answer.limits };
+    await applyDecision(trx, agreement.id, { decision, blocked: false, terms, renews: true });
   } else if (decision === 'suspended' || agreement.decision === 'pending') {
     await applyDecision(trx, agreement.id, { decision, blocked: false });
   } else if (grantedSince && !decidedBefore.startsWith('approve') && agreement.currency === currency) {
@@ -194,7 +196,5 @@ async function applyAnswer(
   }
 }
 
-const termsBefore = ({ currencyBefore: currency, dailyLimitBefore, monthlyLimitBefore }: Asked) =>
-  currency === null
-    ? {}
-    : { terms: { currency, dailyLimit: dailyLimitBefore, monthlyLimit: monthlyLimitBefore } };
+const termsBefore = ({ currencyBefore: currency, limitsBefore }: Asked) =>
+  currency === null ? {} : { terms: { currency, limits: limitsFrom(limitsBefore) } };

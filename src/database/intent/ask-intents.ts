@@ -3,8 +3,21 @@ import { recordsOf } from '../pool/json';
 import { Failure } from '../../domain/failures';
 import { groupBy } from '../../domain/group';
 import type { Metadata } from '../../domain/metadata';
+import {
+  membersSet,
+  NO_LIMITS,
+  readLimits,
+  requireSpan,
+  shownLimits,
+  tightest,
+  withoutAmounts,
+  type GivenLimits,
+  type ShownLimits,
+  type SpendingLimits,
+} from '../../domain/spending-limit';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { blockersOf, openAgreements, type Agreement } from '../agreement/agreement';
+import { limitsFrom, storedLimits, type StoredLimits } from '../agreement/spending-limit';
 import type { Executor } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { windowPassed } from '../clock/window-passed';
@@ -25,6 +38,7 @@ interface IntentRequest {
   description: string;
   metadata?: Metadata | undefined;
   dueDate: Date | undefined;
+  spendingLimits?: GivenLimits | undefined;
 }
 
 type IntentItem = { phrase: string } & (
@@ -77,6 +91,8 @@ export async function createIntents(
   const agreementOf = new Map(agreements.map((agreement) => [agreement.customerId, agreement]));
   // Read under the agreements' locks, so that the intents of a pair have rising times.
   const merchant = await merchantProfile(trx, merchantId);
+  const asked = { ...NO_LIMITS, ...readLimits(request.spendingLimits, request.currency, ASKED_AT) };
+  requireSpan(asked, merchant.now, ASKED_AT);
 
   const items = request.lookupIds.map(
     ({ phrase, lookupId }): NewIntent | { phrase: string; refused: Failure } => {
@@ -95,8 +111,12 @@ export async function createIntents(
     },
   );
   const intents = items.filter((item): item is NewIntent => !('refused' in item));
-  await supersede(trx, intents);
-  await insertIntents(trx, merchant, { ...request, ...rules }, intents);
+  const superseded = await supersede(trx, intents);
+  const chained = intents.map((one) => ({
+    ...one,
+    askedBefore: before(superseded.get(one.agreement.id), request.currency),
+  }));
+  await insertIntents(trx, merchant, { ...request, ...rules, asked }, chained);
   return {
     items: items.map((item) =>
       'refused' in item
@@ -107,32 +127,52 @@ export async function createIntents(
   };
 }
 
-/** Ends the open intents of the agreements. An intent whose window has passed is declined. */
-async function supersede(trx: Executor, intents: NewIntent[]): Promise<void> {
-  if (intents.length === 0) return;
+/** The place of the limits in the body. */
+const ASKED_AT = 'intentSettings.spendingLimits';
+
+type Superseded = EndedIntent & { asked: StoredLimits | null; askedBefore: StoredLimits | null };
+
+/**
+ * Ends the open intents of the agreements. An intent whose window has passed is declined.
+ *
+ * @returns those that were superseded, by their agreement
+ */
+async function supersede(trx: Executor, intents: NewIntent[]): Promise<Map<string, Superseded>> {
+  if (intents.length === 0) return new Map();
   const agreementIds = intents.map((intent) => intent.agreement.id);
   const merchantId = intents[0]?.agreement.merchantId;
-  const ended = await trx.rows<EndedIntent>`
+  const ended = await trx.rows<Superseded>`
     UPDATE intents i SET
       status = CASE WHEN ${windowPassed(sql`now`)} THEN 'declined' ELSE 'superseded' END,
       reason = CASE WHEN ${windowPassed(sql`now`)} THEN 'expired' END,
       closed_at = now, sequence = i.sequence + 1
     FROM (SELECT business_now(${merchantId}) AS now) AS moment
     WHERE i.agreement_id = ANY(${agreementIds}) AND i.status = 'pending'
-    RETURNING ${raw(ENDED_COLUMNS)}`;
+    RETURNING ${raw(ENDED_COLUMNS)}, to_jsonb(i.asked) AS asked, to_jsonb(i.asked_before) AS asked_before`;
   await endIntents(trx, ended, { cause: 'merchant', signal: 'intentClosed' });
+  return new Map(ended.filter(({ status }) => status === 'superseded').map((one) => [one.agreementId, one]));
+}
+
+/** What a superseded intent asked, as it holds for one in this currency. */
+function before(superseded: Superseded | undefined, currency: string): SpendingLimits {
+  if (!superseded) return NO_LIMITS;
+  const asked = tightest(limitsFrom(superseded.asked), limitsFrom(superseded.askedBefore));
+  return superseded.currency === currency ? asked : withoutAmounts(asked);
 }
 
 async function insertIntents(
   trx: Executor,
   merchant: MerchantProfile,
-  request: IntentRequest & Pick<BillingRules, 'intentWindowS'>,
-  intents: NewIntent[],
+  request: IntentRequest & Pick<BillingRules, 'intentWindowS'> & { asked: SpendingLimits },
+  intents: (NewIntent & { askedBefore: SpendingLimits })[],
 ): Promise<void> {
   if (intents.length === 0) return;
   const batchId = newId('batch');
   const at = merchant.now;
-  const expiresAt = new Date(at.getTime() + request.intentWindowS * 1000);
+  const { asked: limits, currency } = request;
+  const closesAt = at.getTime() + request.intentWindowS * 1000;
+  const expiresAt = new Date(Math.min(closesAt, limits.validUntil?.getTime() ?? closesAt));
+  const current = await limitsThatHold(trx, intents, currency);
   // A bank's intents share one webhook, which the first intent's workflow carries.
   const asked = [...groupBy(intents, ({ payer }) => payer.bankId).values()].flatMap((ofBank) => {
     const deliveryId = newId('delivery');
@@ -140,7 +180,7 @@ async function insertIntents(
     return ofBank.map((intent) => ({ ...intent, webhook: { batchId, deliveryId, workflowId } }));
   });
   const inserted = recordsOf(
-    asked.map(({ id, reference, payer, agreement, webhook }) => ({
+    asked.map(({ id, reference, payer, agreement, askedBefore, webhook }) => ({
       id,
       reference,
       agreementId: agreement.id,
@@ -150,27 +190,26 @@ async function insertIntents(
       workflowId: workflowIds.intent(id),
       bankDeliveryId: webhook.deliveryId,
       decidedBefore: agreement.decision,
+      askedBefore: membersSet(askedBefore),
     })),
   );
   const insertRows = () => trx.rows`
     INSERT INTO intents (id, reference, agreement_id, merchant_id, customer_id, bank_id, lookup_id, batch_id,
-      currency,
-      description, metadata, due_date, expires_at, workflow_id, bank_delivery_id, created_at,
-      decided_before)
+      currency, description, metadata, due_date, asked, asked_before, expires_at, workflow_id,
+      bank_delivery_id, created_at, decided_before)
     SELECT i.id, i.reference, i.agreement_id, ${merchant.id}, i.customer_id, i.bank_id, i.lookup_id,
-      ${batchId}, ${request.currency},
-      ${request.description}, ${JSON.stringify(request.metadata ?? {})}::jsonb,
-      ${request.dueDate ?? null}::timestamptz, ${expiresAt}, i.workflow_id, i.bank_delivery_id, ${at},
-      i.decided_before
+      ${batchId}, ${currency}, ${request.description}, ${JSON.stringify(request.metadata ?? {})}::jsonb,
+      ${request.dueDate ?? null}::timestamptz, ${storedLimits(limits)}, i.asked_before, ${expiresAt},
+      i.workflow_id, i.bank_delivery_id, ${at}, i.decided_before
     FROM jsonb_to_recordset(${inserted}::jsonb) AS i (id text, reference text, agreement_id text,
-      customer_id text,
-      bank_id text, lookup_id text, workflow_id text, bank_delivery_id text, decided_before text)`;
+      customer_id text, bank_id text, lookup_id text, workflow_id text, bank_delivery_id text,
+      decided_before text, asked_before spending_limits)`;
   const created = asked.map(
     ({ id, reference, payer, agreement, webhook }): TransitionOf<'intent.created'> => ({
       event: 'intent.created',
       cause: 'merchant',
       row: { id, sequence: 1, at },
-      details: { agreementId: agreement.id, currency: request.currency },
+      details: { agreementId: agreement.id, currency },
       announces: {
         'billing.intent': {
           entityId: payer.bankId,
@@ -182,15 +221,30 @@ async function insertIntents(
             customerEmail: payer.email,
             lookupID: payer.lookupId,
             paymentID: makePaymentId(trx.keyring, agreement.paymentIdKey, agreement.id, merchant.id),
-            currency: request.currency,
+            currency,
             merchant: merchant.shown,
             description: request.description,
             reference,
             dueDate: request.dueDate ?? expiresAt,
+            spendingLimits: shownLimits(limits, currency),
+            currentLimits: current.get(agreement.id),
           },
         },
       },
     }),
   );
   await Promise.all([insertRows(), writeTransitions(trx, created)]);
+}
+
+/** The limits under which the merchant bills already, where they are in this currency. */
+async function limitsThatHold(
+  trx: Executor,
+  intents: NewIntent[],
+  currency: string,
+): Promise<Map<string, ShownLimits>> {
+  const ids = intents.map(({ agreement }) => agreement.id);
+  const held = await trx.rows<{ id: string; limits: StoredLimits | null }>`
+    SELECT id, to_jsonb(limits) AS limits FROM agreements
+    WHERE id = ANY(${ids}) AND decision IN ('approve_once', 'approve_recurring') AND currency = ${currency}`;
+  return new Map(held.map(({ id, limits }) => [id, shownLimits(limitsFrom(limits), currency)]));
 }

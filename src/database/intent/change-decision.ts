@@ -1,18 +1,25 @@
 import { Failure } from '../../domain/failures';
+import {
+  isSame,
+  readLimits,
+  requireSpan,
+  type GivenLimits,
+  type SpendingLimits,
+} from '../../domain/spending-limit';
 import { lockAgreementsWhere, type Agreement } from '../agreement/agreement';
 import type { Transaction } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { windowPassed } from '../clock/window-passed';
 import { applyDecision, applyUnasked } from '../decision/apply-decision';
-import { limitsOf, type SpendingLimits } from './answer-intent';
+import { limitsOf } from '../agreement/spending-limit';
 import { endIntents, ENDED_COLUMNS, type EndedIntent } from './end-intents';
 
 /** A customer changes an earlier decision at the bank, without being asked. */
 
 interface DecisionChange {
   customerDecision: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
-  /** In major units of the agreement's currency. Replaces both limits; without it they stay. */
-  spendingLimits?: SpendingLimits | undefined;
+  /** In the agreement's currency; see `limitsAfter`. */
+  spendingLimits?: GivenLimits | undefined;
   /** True denies, in spite of the decision. Left out, a block stays with a `deny`. */
   blockMerchant?: boolean | undefined;
 }
@@ -37,8 +44,11 @@ export async function changeDecision(
   const ofBank = sql`a.id = ${agreementId} AND a.bank_id = ${bankId}`;
   const [before] = await lockAgreementsWhere(trx, ofBank);
   if (!before) throw new Failure('not_found', 'There is no such decision.');
-  const given = change.spendingLimits && limitsOf(change.spendingLimits, before.currency);
-  const { daily, monthly } = given ?? { daily: before.dailyLimit, monthly: before.monthlyLimit };
+  const { limits: held, now } = await limitsOf(trx, agreementId);
+  const limits = limitsAfter(held, change.spendingLimits, before.currency);
+  const { validFrom, validUntil } = limits;
+  // What was read can be sent back, though its span may be over by now.
+  if (!isSame({ ...held, validFrom, validUntil }, held)) requireSpan(limits, now, 'spendingLimits');
   const decision = change.blockMerchant ? 'deny' : change.customerDecision;
   const blocked = change.blockMerchant ?? (decision === 'deny' && before.blocked);
   if (decision === 'approve_once' || decision === 'approve_recurring') {
@@ -53,11 +63,20 @@ export async function changeDecision(
     await refuseOpenIntent(trx, agreementId, { decision, blocked });
   }
   const decided = decision !== before.decision || blocked !== before.blocked;
-  const limited = daily !== before.dailyLimit || monthly !== before.monthlyLimit;
+  const limited = !isSame(limits, held);
   if (!decided && !limited) return;
-  const terms = { currency: before.currency, dailyLimit: daily, monthlyLimit: monthly };
+  const terms = { currency: before.currency, limits };
   const apply = decided ? applyUnasked : applyDecision;
   await apply(trx, agreementId, { decision, blocked, ...(limited && { terms }) });
+}
+
+/**
+ * The limits after the customer's word, which may also loosen them. A `daily` or `monthly` that is
+ * left out ends; any other member stays, and ends by null.
+ */
+function limitsAfter(held: SpendingLimits, given: GivenLimits | undefined, currency: string): SpendingLimits {
+  if (given === undefined) return held;
+  return { ...held, daily: null, monthly: null, ...readLimits(given, currency, 'spendingLimits') };
 }
 
 /** The merchant's first intent still waits for an answer to its own terms. */

@@ -8,6 +8,7 @@ import { groupBy } from '../../domain/group';
 import type { Transition } from '../transition/transition';
 import { writeTransitions } from '../transition/write-transition';
 import { makePaymentId } from '../agreement/payment-id';
+import type { StoredLimits } from '../agreement/spending-limit';
 import { withdraw } from '../webhook/withdraw-delivery';
 
 /**
@@ -29,8 +30,7 @@ export interface EndedIntent {
   status: Exclude<IntentStatus, 'pending'>;
   reason: 'denied' | 'suspended' | 'blocked' | 'expired' | null;
   customerDecision: CustomerDecision | null;
-  dailyLimit: bigint | null;
-  monthlyLimit: bigint | null;
+  limits: StoredLimits | null;
   blockMerchant: boolean;
   paymentIdKey: string;
   sequence: number;
@@ -44,8 +44,8 @@ export interface EndedIntent {
 export type CustomerDecision = 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
 
 export const ENDED_COLUMNS = `i.id, i.reference, i.agreement_id, i.merchant_id, i.customer_id, i.bank_id,
-  i.lookup_id, i.batch_id, i.currency, i.status, i.reason, i.customer_decision, i.daily_limit,
-  i.monthly_limit, i.block_merchant,
+  i.lookup_id, i.batch_id, i.currency, i.status, i.reason, i.customer_decision,
+  to_jsonb(i.limits) AS limits, i.block_merchant,
   (SELECT payment_id_key FROM agreements WHERE id = i.agreement_id) AS payment_id_key, i.sequence,
   i.workflow_id, i.waiting, i.closed_at, i.metadata`;
 

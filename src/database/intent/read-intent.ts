@@ -3,6 +3,7 @@ import { Failure } from '../../domain/failures';
 import type { IntentStatus } from '../../domain/lifecycle';
 import type { Metadata } from '../../domain/metadata';
 import type { Moment } from '../../domain/workflow/moment';
+import type { StoredLimits } from '../agreement/spending-limit';
 import type { Executor } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { windowPassed } from '../clock/window-passed';
@@ -64,6 +65,7 @@ interface IntentRecord {
   paymentIdKey: string;
   workflowId: string;
   dueDate: Date | null;
+  asked: StoredLimits | null;
   expiresAt: Date;
   createdAt: Date;
   closedAt: Date | null;
@@ -74,7 +76,8 @@ export async function readIntent(db: Executor, entityId: string, intentId: strin
   const found = await db.row<IntentRecord>`
     SELECT i.id AS intent_id, i.batch_id, i.reference, i.status, i.reason, i.customer_decision, i.currency,
       i.description, i.metadata, i.customer_id, i.merchant_id, i.bank_id, i.lookup_id, i.agreement_id,
-      a.payment_id_key, i.workflow_id, i.due_date, i.expires_at, i.created_at, i.closed_at
+      a.payment_id_key, i.workflow_id, i.due_date, to_jsonb(i.asked) AS asked, i.expires_at,
+      i.created_at, i.closed_at
     FROM intents i JOIN agreements a ON a.id = i.agreement_id
     WHERE i.id = ${intentId} AND ${entityId} IN (i.merchant_id, i.bank_id)`;
   if (!found) throw new Failure('not_found', 'There is no such intent.');

@@ -12,7 +12,7 @@ import { FURTHEST } from '../clock/moment';
 import { pages } from '../query/pages';
 import { ownedBy, type Party } from '../query/party';
 import { IN_HAND, JOIN_IN_HAND, openBilling, startsOf, type InHandRow } from './read-billings';
-import { AGREEMENT_OF_SCHEDULE } from '../schedule/lock-schedules';
+import { AGREEMENT_OF_SCHEDULE, HELD_BY_AGREEMENT } from '../schedule/lock-schedules';
 
 /**
  * The charges that schedules will make, summed up per day of the network's zone and currency.
@@ -182,7 +182,10 @@ function readAhead(
           WHERE entity_id IN (s.merchant_id, s.bank_id) AND merchant_id = s.merchant_id
             AND (to_at IS NULL OR to_at > s.next_due_at)
           ORDER BY "from" DESC LIMIT ${raw(HOLDS_MAX)}) AS held)
-      ELSE '[]' END AS holds,
+      ELSE '[]' END || (
+        SELECT coalesce(jsonb_agg(jsonb_build_object('reason', reason, 'from', from_at, 'to', to_at)), '[]')
+        FROM (${raw(HELD_BY_AGREEMENT)}) AS held
+        WHERE to_at IS NULL OR to_at > s.next_due_at) AS holds,
       ${raw(IN_HAND)}
     FROM (SELECT id FROM (${inState('active', after)} UNION ALL ${inState('past_due', after)}) AS either
           ORDER BY id LIMIT ${PAGE}) AS page

@@ -8,7 +8,7 @@ import type { Charge } from '../billing-request/accept-billing-requests';
 import type { Executor } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { afterS } from '../clock/moment';
-import type { ScheduleRow } from '../schedule/lock-schedules';
+import { HELD_BY_AGREEMENT, type ScheduleRow } from '../schedule/lock-schedules';
 
 /** The billings of one schedule, as the rule asks for them. */
 
@@ -41,7 +41,7 @@ export const JOIN_IN_HAND = `
  */
 export const IN_HAND = `
   b.n, b.attempts, b.status, first.created_at AS first_attempt_at, r.created_at AS last_attempt_at,
-  b.retry_at, r.status AS charge_status, r.decline_reason,
+  b.retry_at, r.status AS charge_status, r.decline_reason, r.declined_limit,
   r.id AS billing_request_id, r.expires_at, r.amount::bigint, r.description,
   ${afterS('r')},
   EXISTS (SELECT FROM billing_requests a JOIN reconciliation_exceptions x ON x.billing_request_id = a.id
@@ -80,7 +80,8 @@ export async function readBillingsSeen(
          SELECT reason, from_at, to_at FROM schedule_holds WHERE schedule_id = s.id
          UNION ALL
          SELECT 'suspended', from_at, to_at FROM entity_holds
-         WHERE entity_id IN (s.merchant_id, s.bank_id) AND merchant_id = s.merchant_id) AS held
+         WHERE entity_id IN (s.merchant_id, s.bank_id) AND merchant_id = s.merchant_id
+         UNION ALL ${raw(HELD_BY_AGREEMENT)}) AS held
        WHERE from_at <= ${dueAt} AND (to_at IS NULL OR to_at > ${dueAt})) AS held_for,
       ${raw(IN_HAND)}
     FROM schedules s ${raw(JOIN_IN_HAND)}

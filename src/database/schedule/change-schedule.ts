@@ -1,11 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { formatInstant } from '../../domain/calendar';
+import { requireChargeable } from '../../domain/charge';
 import { Failure, invalidRequest, type Problem } from '../../domain/failures';
 import type { Metadata } from '../../domain/metadata';
 import { parseAmount } from '../../domain/money';
 import { accept } from '../../domain/parsed';
 import { hasEnded, statusOf } from '../../domain/recurring/recurring';
 import { nextBilling, type RecurringRules } from '../../domain/recurring/schedule-facts';
+import { limitsOf } from '../agreement/spending-limit';
 import type { Transaction } from '../pool/connection';
 import { ownedBy, type Party } from '../query/party';
 import { lockAlignedSchedule } from './align-schedules';
@@ -80,7 +82,7 @@ export async function cancelSchedule(trx: Transaction, caller: Party, scheduleId
  * Changes the terms from the next billing on. A schedule with nothing left to charge under them is
  * completed with the change.
  *
- * @throws Failure not_found; schedule_ended; invalid_request
+ * @throws Failure not_found; schedule_ended; invalid_request; limit_reached
  */
 export async function changeSchedule(
   trx: Transaction,
@@ -108,6 +110,10 @@ export async function changeSchedule(
   if (!parsed.ok) problems.unshift({ path: 'amount', message: parsed.reason });
   if (problems.length > 0) throw invalidRequest(problems);
   if (changed.length === 0) return;
+  if (changed.includes('amount')) {
+    const { limits } = await limitsOf(trx, before.agreementId);
+    requireChargeable({ ...limits, validUntil: null }, { amount, startAt: before.startAt });
+  }
   const nextDueAt = nextBilling(after, hasOpen, rules)?.dueAt ?? null;
   // A party that was told of a coming charge is told again once it changes.
   const noticedN = amount === before.amount ? before.noticedN : null;

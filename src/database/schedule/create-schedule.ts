@@ -1,10 +1,12 @@
 import { formatInstant, type Frequency } from '../../domain/calendar';
 import { Failure, invalidRequest, type Problem } from '../../domain/failures';
 import type { Metadata } from '../../domain/metadata';
+import { requireChargeable } from '../../domain/charge';
 import { permitted } from '../../domain/recurring/recurring';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
 import { lockAgreement } from '../agreement/agreement';
+import { limitsOf } from '../agreement/spending-limit';
 import type { Transaction } from '../pool/connection';
 import { newId } from '../identifier/new-id';
 import { enqueueStarts } from '../outbox';
@@ -37,7 +39,8 @@ const START_GRACE_MS = 5 * 60_000;
  * @param caller the merchant itself, or the provider that created it
  * @returns its id
  * @throws Failure not_found (no agreement of the caller with this paymentID and customer),
- *   invalid_request (the currency, or the dates by the merchant's clock), not_approved
+ *   invalid_request (the currency, or the dates by the merchant's clock), not_approved,
+ *   limit_reached, consent_expired
  */
 export async function createSchedule(
   trx: Transaction,
@@ -66,10 +69,14 @@ export async function createSchedule(
     merchantTrusted: merchant.trusted,
     merchantActive: merchant.active,
     bankActive: merchant.bankActive,
+    // A schedule may wait for the permission to begin.
+    isValid: true,
   };
   if (permitted(standing, terms.currency) !== 'charge') {
     throw whyNot(merchant);
   }
+  const { limits } = await limitsOf(trx, agreement.id);
+  requireChargeable(limits, { amount: terms.amount, startAt });
   const id = newId('schedule');
   const { id: agreementId, customerId, bankId } = agreement;
   const { amount, currency, frequency, interval, endAt = null, maxBillings = null } = terms;

@@ -1,13 +1,15 @@
 import { agreed, hasEnded, SCHEDULE_ENDS } from '../../domain/recurring/recurring';
+import type { SpendingLimits } from '../../domain/spending-limit';
 import type { Executor } from '../pool/connection';
+import { recordsOf } from '../pool/json';
 import { raw, type Fragment } from '../pool/statement';
 import type { ScheduleRow } from './lock-schedules';
 
 /**
  * Spans in which nothing is charged. Spans of a schedule come from its customer's decision, or its
- * merchant's pause. Spans of a merchant or a bank come from its being disabled, or not trusted. A
- * schedule is read some time after a change: the spans then show which due dates were missed on
- * purpose.
+ * merchant's pause. Spans of an agreement are those outside of its permission. Spans of a merchant
+ * or a bank come from its being disabled, or not trusted. A schedule is read some time after a
+ * change: the spans then show which due dates were missed on purpose.
  */
 
 /** The schedule `s` has not ended. */
@@ -32,6 +34,36 @@ export async function holdOrFreeEntity(trx: Executor, entityId: string, whose: F
     WHERE ${whose} AND ${raw(NOT_ENDED)}) AS m
     WHERE e.id = ${entityId} AND NOT ${raw(MAY_BE_CHARGED_FOR)}
     ON CONFLICT (entity_id, merchant_id) WHERE to_at IS NULL DO NOTHING`;
+}
+
+/**
+ * Writes the spans outside of an agreement's permission, as they follow from its terms. The moment
+ * of the change ends those of its former terms. The caller holds the agreement locked.
+ */
+export async function holdByTerms(
+  trx: Executor,
+  agreement: { id: string; at: Date },
+  { validFrom, validUntil }: SpendingLimits,
+): Promise<void> {
+  const { id, at } = agreement;
+  const spans = [
+    ...(validFrom !== null && validFrom > at
+      ? [{ reason: 'consent_not_yet_valid', fromAt: at, toAt: validFrom }]
+      : []),
+    ...(validUntil !== null
+      ? [{ reason: 'consent_expired', fromAt: validUntil < at ? at : validUntil, toAt: null }]
+      : []),
+  ];
+  await Promise.all([
+    trx.rows`DELETE FROM agreement_holds WHERE agreement_id = ${id} AND from_at >= ${at}`,
+    trx.rows`
+      UPDATE agreement_holds SET to_at = ${at}
+      WHERE agreement_id = ${id} AND (to_at IS NULL OR to_at > ${at})`,
+    trx.rows`
+      INSERT INTO agreement_holds (agreement_id, reason, from_at, to_at)
+      SELECT ${id}, reason, from_at, to_at FROM jsonb_populate_recordset(NULL::agreement_holds,
+        ${recordsOf(spans)}::jsonb)`,
+  ]);
 }
 
 /** A schedule before a change, and its state after it. */
@@ -63,7 +95,9 @@ function heldBefore({ before }: Change, reason: HoldReason): boolean {
 }
 
 function heldAfter({ before, after }: Change, reason: HoldReason): boolean {
-  const held = reason === 'paused' ? after.paused : !agreed(before.agreement, before.currency);
+  // The spans of the permission are the agreement's own.
+  const agreement = { ...before.agreement, isValid: true };
+  const held = reason === 'paused' ? after.paused : !agreed(agreement, before.currency);
   return held && !hasEnded(after.status);
 }
 

@@ -3,6 +3,7 @@ import { Failure } from '../../domain/failures';
 import type { BillingRequestStatus } from '../../domain/lifecycle';
 import type { Metadata } from '../../domain/metadata';
 import type { ScheduleStatus } from '../../domain/recurring/recurring';
+import type { Limit } from '../../domain/spending-limit';
 import type { Executor } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { allOf, listPage, type Listed, type Page } from '../query/list-page';
@@ -50,6 +51,7 @@ export interface BillingRecord {
     at: Date;
     status: BillingRequestStatus;
     declineReason: string | null;
+    limit: Limit | null;
   }[];
 }
 
@@ -90,7 +92,8 @@ export async function readBillings(db: Executor, scheduleId: string): Promise<Bi
   const billings = latest.toReversed().map((billing): BillingRecord => ({ ...billing, attempts: [] }));
   const byN = new Map(billings.map((billing) => [billing.n, billing]));
   const attempts = await db.rows<BillingRecord['attempts'][number] & { n: number }>`
-    SELECT billing_n AS n, id AS billing_request_id, reference, created_at AS at, status, decline_reason
+    SELECT billing_n AS n, id AS billing_request_id, reference, created_at AS at, status, decline_reason,
+      declined_limit AS "limit"
     FROM billing_requests WHERE schedule_id = ${scheduleId} AND billing_n >= ${billings[0]?.n ?? 0}
     ORDER BY billing_n, attempt`;
   for (const { n, ...attempt } of attempts) byN.get(n)?.attempts.push(attempt);

@@ -56,11 +56,18 @@ export interface ScheduleRow {
 /** Business time of the merchant `m` is real time. */
 const IN_REAL_TIME = `(m.clock_offset = '0' AND m.clock_target IS NULL)`;
 
+const IS_VALID = `(((a.limits)."validFrom" IS NULL OR business_now(s.merchant_id) >= (a.limits)."validFrom")
+  AND ((a.limits)."validUntil" IS NULL OR business_now(s.merchant_id) < (a.limits)."validUntil"))`;
+
+/** SQL: the spans in which the agreement of a schedule `s` allows no charge. */
+export const HELD_BY_AGREEMENT = `SELECT 'suspended' AS reason, from_at, to_at FROM agreement_holds
+  WHERE agreement_id = s.agreement_id`;
+
 /**
  * The facts that `permitted` asks for, of a schedule `s`, its agreement `a` and its merchant `m`.
  */
 export const AGREEMENT_OF_SCHEDULE = `jsonb_build_object('decision', a.decision, 'blocked', a.blocked,
-  'currency', a.currency, 'merchantTrusted', m.trust_level = 'trusted', 'merchantActive', m.status = 'active',
+  'currency', a.currency, 'isValid', ${IS_VALID}, 'merchantTrusted', m.trust_level = 'trusted', 'merchantActive', m.status = 'active',
   'bankActive', (SELECT status = 'active' FROM entities WHERE id = s.bank_id))`;
 
 const COLUMNS = `s.id, s.agreement_id, s.merchant_id,

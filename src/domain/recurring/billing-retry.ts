@@ -1,4 +1,5 @@
 import { addCalendarDays } from '../calendar';
+import { isLiftedByTime, type Limit } from '../spending-limit';
 
 /**
  * Declines that another day may undo; any other is final at once. So is silence (`expired`): the
@@ -10,8 +11,9 @@ const RETRYABLE_DECLINES: ReadonlySet<string> = new Set([
   'temporarily_unavailable',
 ]);
 
-export function isRetryable(declineReason: string): boolean {
-  return RETRYABLE_DECLINES.has(declineReason);
+/** @param limit the customer's limit for which the network declined, if it did */
+export function isRetryable(declineReason: string, limit: Limit | null): boolean {
+  return RETRYABLE_DECLINES.has(declineReason) && (limit === null || isLiftedByTime(limit));
 }
 
 const DAY_MS = 86_400_000;

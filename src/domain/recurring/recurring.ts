@@ -22,12 +22,20 @@ export function hasEnded(status: ScheduleStatus): status is Ended {
   return (SCHEDULE_ENDS as readonly ScheduleStatus[]).includes(status);
 }
 
+interface Consent {
+  decision: string;
+  blocked: boolean;
+  currency: string;
+  /** Now lies between `validFrom` and `validUntil`. */
+  isValid: boolean;
+}
+
 /** Whether the customer agreed to recurring charges; the parties' own standing is not checked. */
 export function agreed(
-  agreement: { decision: string; blocked: boolean; currency: string },
+  { decision, blocked, currency: agreedIn, isValid }: Consent,
   currency: string,
 ): boolean {
-  return agreement.decision === 'approve_recurring' && !agreement.blocked && agreement.currency === currency;
+  return decision === 'approve_recurring' && !blocked && agreedIn === currency && isValid;
 }
 
 /**
@@ -36,14 +44,7 @@ export function agreed(
  * bank. A denial is for good.
  */
 export function permitted(
-  agreement: {
-    decision: string;
-    blocked: boolean;
-    currency: string;
-    merchantTrusted: boolean;
-    merchantActive: boolean;
-    bankActive: boolean;
-  },
+  agreement: Consent & { merchantTrusted: boolean; merchantActive: boolean; bankActive: boolean },
   currency: string,
 ): 'charge' | 'suspend' | 'cancel' {
   if (agreement.decision === 'deny' || agreement.blocked) return 'cancel';

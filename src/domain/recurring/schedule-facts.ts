@@ -1,5 +1,6 @@
 import { dueDate, type Frequency } from '../calendar';
 import { billingRetryAt, isRetryable } from './billing-retry';
+import type { Limit } from '../spending-limit';
 import { hasEnded, type ScheduleStatus } from './recurring';
 import { isHeld, type ChargeOutcome, type Facts, type NextBilling } from './recurring-step';
 
@@ -51,6 +52,7 @@ export interface InHand {
   chargeStatus: 'pending' | 'successful' | 'declined';
   /** The latest attempt's, in the bank's words. */
   declineReason: string | null;
+  declinedLimit: Limit | null;
   expiresAt: Date;
 }
 
@@ -138,7 +140,7 @@ function outcomeOf(
 ): ChargeOutcome {
   if (open.chargeStatus === 'pending') return { status: 'pending', expiresAt: open.expiresAt.getTime() };
   if (open.chargeStatus === 'successful') return { status: 'successful' };
-  const isTriedAgain = open.declineReason !== null && isRetryable(open.declineReason);
+  const isTriedAgain = open.declineReason !== null && isRetryable(open.declineReason, open.declinedLimit);
   const retryAt = isTriedAgain ? billingRetryAt(open, retryDays, timeZone) : undefined;
   return { status: 'declined', retryAt: retryAt?.getTime() ?? null };
 }

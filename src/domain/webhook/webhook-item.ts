@@ -3,6 +3,7 @@ import type { Decision, ExceptionState, RefundStatus } from '../lifecycle';
 import type { Metadata } from '../metadata';
 import { formatAmount } from '../money';
 import type { ScheduleStatus } from '../recurring/recurring';
+import type { Limit, ShownLimits } from '../spending-limit';
 import type { WebhookType } from './webhook';
 
 /**
@@ -12,7 +13,14 @@ import type { WebhookType } from './webhook';
  * A field that can be left out is `undefined`, and is named all the same: no author forgets it.
  */
 interface Items {
-  'billing.intent': Intent & Question & { paymentID: string; currency: string; merchant: Merchant };
+  'billing.intent': Intent &
+    Question & {
+      paymentID: string;
+      currency: string;
+      merchant: Merchant;
+      spendingLimits: ShownLimits;
+      currentLimits: ShownLimits | undefined;
+    };
   'billing.intent.closed': IntentEnd & { status: 'declined' | 'superseded' };
   'billing.intent.response': IntentEnd & {
     status: 'approved' | 'declined' | 'superseded';
@@ -34,6 +42,7 @@ interface Items {
   'billing.response': Charge & {
     status: 'successful' | 'declined';
     declineReason: string | null;
+    limit: Limit | undefined;
     customerAction: 'approved' | 'declined';
     paymentID: string | undefined;
     lookupID: string | undefined;

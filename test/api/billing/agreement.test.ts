@@ -1,3 +1,4 @@
+import { SPENT_ONCE, UNLIMITED } from '../../support/limits';
 import { person } from '../../support/person';
 import { bill, shareApi, type Caller, type Parties } from '../../support/shared-api';
 import { toNoon } from '../../support/standing';
@@ -5,7 +6,7 @@ import { toNoon } from '../../support/standing';
 const served = shareApi();
 let parties: Parties;
 beforeEach(async () => {
-  parties = await served.parties({ dailyLimit: 500_000n });
+  parties = await served.parties({ limits: { daily: 500_000n } });
 });
 
 async function decide(customerDecision: string, agreementId = parties.agreementId): Promise<void> {
@@ -49,8 +50,10 @@ describe('an agreement', () => {
       merchantId: parties.merchantId,
       decision: 'approve_recurring',
       currency: 'NGN',
-      spendingLimits: { daily: 5000, monthly: null },
-      spent: { daily: 1200.5, monthly: 1200.5 },
+      spendingLimits: { ...UNLIMITED, daily: 5000 },
+      spent: SPENT_ONCE,
+      termsSince: null,
+      chargeableNow: 3799.5,
       createdAt: expect.stringMatching(/Z$/) as string,
       updatedAt: expect.stringMatching(/Z$/) as string,
     };
@@ -62,7 +65,7 @@ describe('an agreement', () => {
 
   it('tells a sum that is too long for a number in full', async () => {
     await served.db.rows`
-      UPDATE agreements SET spent_month = 'infinity', spent_month_total = 123456789012345678
+      UPDATE agreements SET spent_on = 'infinity', spent_monthly = 123456789012345678
       WHERE id = ${parties.agreementId}`;
     expect(await shown()).toMatchObject({ spent: { exact: { monthly: '1234567890123456.78' } } });
   });

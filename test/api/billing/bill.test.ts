@@ -81,8 +81,8 @@ test('only a standing approval of a trusted merchant spares the customer the que
 
 describe('a spending limit', () => {
   test('of a day or a month takes bills up to it, to the kobo', async () => {
-    for (const period of ['dailyLimit', 'monthlyLimit']) {
-      const limited = await served.parties({ [period]: 10_000n });
+    for (const period of ['daily', 'monthly']) {
+      const limited = await served.parties({ limits: { [period]: 10_000n } });
       await toNoon(served.db, limited.merchantId);
       const statuses = [];
       for (const amount of [100.01, 99.99, 0.02, 0.01, 0.01]) statuses.push(await statusOf(amount, limited));
@@ -91,7 +91,7 @@ describe('a spending limit', () => {
   });
 
   test('counts what is pending, and lets in what a decline sets free', async () => {
-    const limited = await served.parties({ dailyLimit: 10_000n });
+    const limited = await served.parties({ limits: { daily: 10_000n } });
     await toNoon(served.db, limited.merchantId);
     const pending = await bill(limited, { amount: 60 });
     expect(await statusOf(40.01, limited)).toBe(403);
@@ -100,7 +100,7 @@ describe('a spending limit', () => {
   });
 
   test('of a day is whole again on the next, while the month goes on counting', async () => {
-    const limited = await served.parties({ dailyLimit: 10_000n, monthlyLimit: 15_000n });
+    const limited = await served.parties({ limits: { daily: 10_000n, monthly: 15_000n } });
     // From the first of a month on, so that the next day is in the same one.
     const today = await toNoon(served.db, limited.merchantId);
     const days = [...Array(32).keys()].find((n) => n > 0 && addDays(today, n).endsWith('-01')) ?? 0;

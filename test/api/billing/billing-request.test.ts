@@ -20,7 +20,7 @@ import { signalsTo } from '../../support/outbox';
 const served = shareApi({ ACCEPTED_CURRENCIES: 'NGN,JPY' });
 let parties: Parties;
 beforeEach(async () => {
-  parties = await served.parties({ dailyLimit: 20_000n });
+  parties = await served.parties({ limits: { daily: 20_000n } });
 });
 
 /** A bill by the lookupIDs of the customers, each of whom must approve it. */

@@ -7,7 +7,7 @@ const served = shareApi();
 let parties: Parties;
 let lookupID: string;
 beforeEach(async () => {
-  parties = await served.parties({ dailyLimit: 10_000n });
+  parties = await served.parties({ limits: { daily: 10_000n } });
   lookupID = await lookupIdOf(served.db, parties.customerId);
 });
 
@@ -54,8 +54,8 @@ test('an intent that breaks the contract gets 400 and every problem by name, and
 
 test.each([
   [
-    { customerDecision: 'maybe', spendingLimits: { daily: -1, weekly: 5 }, colour: 'blue' },
-    ['colour', 'customerDecision', 'spendingLimits.daily', 'spendingLimits.weekly'],
+    { customerDecision: 'maybe', spendingLimits: { daily: -1, hourly: 5 }, colour: 'blue' },
+    ['colour', 'customerDecision', 'spendingLimits.daily', 'spendingLimits.hourly'],
   ],
   [
     { ...approve, spendingLimits: { daily: 0.001, monthly: 1e13 } },

@@ -12,7 +12,7 @@ let known: Caller;
 /** Trusted, and the customer does not know it yet. */
 let stranger: Caller;
 beforeEach(async () => {
-  parties = await served.parties({ currency: 'USD', dailyLimit: 500n });
+  parties = await served.parties({ currency: 'USD', limits: { daily: 500n } });
   known = parties.merchant;
   lookupID = await lookupIdOf(served.db, parties.customerId);
   stranger = await served.enter('merchant');
@@ -124,21 +124,21 @@ test('the terms that come back have counted in their limits what was charged und
   await approve(parties, (await inUsd(2)).id);
   await decline(parties, (await inUsd(1)).id);
   const pending = await inUsd(2);
-  expect(await spent()).toEqual({ daily: 4, monthly: 4 });
+  expect(await spent()).toMatchObject({ daily: 4, monthly: 4, count: { monthly: 2 } });
 
   await decide('suspended');
   await ask(known, 'NGN');
   await grant(known, 'NGN');
-  expect(await spent()).toEqual({ daily: 0, monthly: 0 });
+  expect(await spent()).toMatchObject({ daily: 0, monthly: 0 });
   expect(await statusOf(known, 'NGN')).toBe(201);
   await answer(known, 'deny');
   await decide('approve_recurring');
 
-  expect(await spent()).toEqual({ daily: 4, monthly: 4 });
+  expect(await spent()).toMatchObject({ daily: 4, monthly: 4, count: { monthly: 2 } });
   expect((await inUsd(2)).status).toBe(403);
   // The charge that was pending all the while is released as ever.
   await decline(parties, pending.id);
-  expect(await spent()).toEqual({ daily: 2, monthly: 2 });
+  expect(await spent()).toMatchObject({ daily: 2, monthly: 2 });
   expect((await inUsd(3)).status).toBe(201);
 });
 

@@ -108,7 +108,7 @@ describe('a summary', () => {
   });
 
   it('counts what a limit has declined before any bank was asked', async () => {
-    parties = await served.parties({ dailyLimit: 100n });
+    parties = await served.parties({ limits: { daily: 100n } });
     const scheduleId = await makeSchedule(served.db, parties);
     await runSchedule(served.db, recurringRules(served.api.deps.config), scheduleId);
     expect((await summaryOf()).totals).toMatchObject([

@@ -1,12 +1,13 @@
 import { unrecorded } from '../../support/database';
 import { bill, itemsOf, shareApi, type Parties, type Shown } from '../../support/shared-api';
+import { SPENT_ONCE, UNLIMITED } from '../../support/limits';
 import { announcedTo, lookupIdOf, makeSchedule, moveClock } from '../../support/standing';
 
 const served = shareApi();
 let parties: Parties;
 let lookupID: string;
 beforeEach(async () => {
-  parties = await served.parties({ dailyLimit: 500_000n });
+  parties = await served.parties({ limits: { daily: 500_000n } });
   lookupID = await lookupIdOf(served.db, parties.customerId);
 });
 
@@ -75,8 +76,10 @@ describe('the list of decisions', () => {
           lookupID,
           merchant: { id: parties.merchantId, name: 'Merchant' },
           customerDecision: 'approve_recurring',
-          spendingLimits: { daily: 5000, monthly: null },
-          spent: { daily: 1200.5, monthly: 1200.5 },
+          spendingLimits: { ...UNLIMITED, daily: 5000 },
+          spent: SPENT_ONCE,
+          termsSince: null,
+          chargeableNow: 3799.5,
           blockMerchant: false,
           currency: 'NGN',
           createdAt: expect.any(String) as string,
@@ -306,8 +309,8 @@ describe('changing a decision', () => {
   test.each([
     [{}, ['customerDecision']],
     [
-      { customerDecision: 'pending', spendingLimits: { daily: 0, weekly: 5 }, blockMerchant: 'yes' },
-      ['blockMerchant', 'customerDecision', 'spendingLimits.daily', 'spendingLimits.weekly'],
+      { customerDecision: 'pending', spendingLimits: { daily: 0, hourly: 5 }, blockMerchant: 'yes' },
+      ['blockMerchant', 'customerDecision', 'spendingLimits.daily', 'spendingLimits.hourly'],
     ],
     // Naira have two decimals.
     [{ customerDecision: 'deny', spendingLimits: { monthly: 1.005 } }, ['spendingLimits.monthly']],
@@ -335,16 +338,15 @@ test('racing decisions leave one of them standing, and schedules in line with it
 
 const setSpent = (total: bigint) =>
   served.db.rows`
-  UPDATE agreements SET spent_day = CURRENT_DATE + 1, spent_day_total = ${total},
-    spent_month = date_trunc('month', CURRENT_DATE + 1),
-  spent_month_total = ${total} WHERE id = ${parties.agreementId}`;
+  UPDATE agreements SET spent_on = CURRENT_DATE + 1, spent_daily = ${total}, spent_monthly = ${total}
+  WHERE id = ${parties.agreementId}`;
 
 describe('sums of more digits than a JSON number carries', () => {
   test('are shown rounded and in full, and keep no customer from taking an approval back', async () => {
     await setSpent(1_234_567_890_123_456n);
     const [rounded, exact] = [12_345_678_901_234.6, '12345678901234.56'];
-    const spent = { daily: rounded, monthly: rounded, exact: { daily: exact, monthly: exact } };
-    expect((await theOne())?.['spent']).toEqual(spent);
+    const spent = { daily: rounded, monthly: rounded, weekly: 0, exact: { daily: exact, monthly: exact } };
+    expect((await theOne())?.['spent']).toMatchObject(spent);
     expect((await put({ customerDecision: 'deny' })).body.data).toMatchObject({ customerDecision: 'deny' });
     expect(await billed(1)).toBe(403);
   });
@@ -360,6 +362,6 @@ describe('sums of more digits than a JSON number carries', () => {
     ] as const) {
       expect([amount, await billed(amount)]).toEqual([amount, status]);
     }
-    expect((await theOne())?.['spent']).toEqual({ daily: 9e16, monthly: 9e16 });
+    expect((await theOne())?.['spent']).toMatchObject({ daily: 9e16, monthly: 9e16 });
   });
 });

@@ -42,12 +42,12 @@ async function bill(standing: Standing, currency = 'NGN', isBoth = false) {
 it.each(['NGN', 'JPY'])(
   'a standing approval given with a one-time payment in %s leaves the limits that the customer has set',
   async (currency) => {
-    const standing = await standingApproval(db, { dailyLimit: 500n, monthlyLimit: 900n });
+    const standing = await standingApproval(db, { limits: { daily: 500n, monthly: 900n } });
     const { id } = await bill(standing, currency);
     const answer = { outcome: 'approved', bankTransactionId: id, action: 'approve_recurring' } as const;
     await db.transaction((trx) => answerBillingRequest(trx, standing.bankId, id, answer));
     const agreed = await db.row`
-      SELECT decision, currency, daily_limit::bigint AS daily, monthly_limit::bigint AS monthly
+      SELECT decision, currency, (limits).daily::bigint AS daily, (limits).monthly::bigint AS monthly
       FROM agreements
       WHERE id = ${standing.agreementId}`;
     expect(agreed).toEqual({ decision: 'approve_recurring', currency: 'NGN', daily: 500n, monthly: 900n });

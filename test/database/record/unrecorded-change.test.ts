@@ -77,7 +77,7 @@ it('no statement closes a month without its audit event', async () => {
 });
 
 it.each([
-  ['a limit', 'agreements', 'agreementId', 'daily_limit = NULL'],
+  ['a limit', 'agreements', 'agreementId', 'limits = NULL'],
   ['a decision', 'agreements', 'agreementId', `decision = 'approve_recurring'`],
   ['the amount of a schedule', 'schedules', 'scheduleId', 'amount = 999999'],
 ] as const)('no statement changes %s without its event', async (_, table, id, set) => {

@@ -88,6 +88,7 @@ it('an attempt at a billing begins where the rule makes just this one at this mo
         retryAt: row.status === 'retrying' ? retryAt : null,
         chargeStatus: row.status === 'retrying' ? 'declined' : 'pending',
         declineReason: null,
+        declinedLimit: null,
         expiresAt: new Date(now.getTime() + HOUR_MS),
       };
       const open = row.status === 'pending' || row.status === 'retrying' ? inHand : undefined;

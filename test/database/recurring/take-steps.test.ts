@@ -388,7 +388,7 @@ it('an agreement in another currency counts anew, and a decline in the old one t
   await played.decide('approve_recurring', 'USD');
   await played.answer('insufficient_funds');
   const spent = await db.rows`
-    SELECT currency, spent_day_total::int AS day, spent_month_total::int AS month FROM agreements
+    SELECT currency, spent_daily::int AS day, spent_monthly::int AS month FROM agreements
     WHERE id = ${played.standing.agreementId}`;
   expect(spent).toEqual([{ currency: 'USD', day: 0, month: 0 }]);
 });

@@ -48,7 +48,7 @@ afterAll(async () => {
 /** Books with something of each kind, chained in two parts. */
 async function writeBooks(): Promise<Record<string, string>> {
   const { db } = database;
-  const standing = await standingApproval(db, { monthlyLimit: 1_000_000n });
+  const standing = await standingApproval(db, { limits: { monthly: 1_000_000n } });
   const { merchantId, bankId } = standing;
   const { payee, ...made } = await settleOfEachKind(db, standing);
   const declined = await bill(db, standing);
@@ -163,7 +163,7 @@ test.each([
   `UPDATE refunds SET reason = 'Hats', customer_id = 'cus_x', metadata = '{"shoe": 1}'`,
   `UPDATE reversals SET customer_id = 'cus_x', reference = 'OTHER'`,
   `UPDATE reconciliation_exceptions SET bank_note = 'It was you', operator_note = 'I wait', customer_id = 'cus_x'`,
-  `UPDATE agreements SET spent_day_total = 0, daily_limit = 7`,
+  `UPDATE agreements SET spent_daily = 0, limits.daily = 7`,
 ])('is not compared: %s', async (change) => {
   await tamper(change);
   expect(await all()).toEqual([]);
@@ -333,7 +333,7 @@ const FOUND: Record<string, string> = {
   `,
   'a status': String.raw`
     UPDATE billing_requests SET status = 'declined', decline_reason = 'x', bank_transaction_id = NULL, counted_day = NULL,
-      counted_month = NULL, refunded_amount = 0 WHERE id = ':chargeId'
+      counted_terms = NULL, refunded_amount = 0 WHERE id = ':chargeId'
     -- charges: :chargeId: its row says status declined, bankTransactionId none, ${EVENT_SAYS} status successful, bankTransactionId tx-
     UPDATE billing_requests SET status = 'successful', decline_reason = NULL, bank_transaction_id = 'forged' WHERE id = ':declinedId'
     -- charges: :declinedId: its row asks for this charge: ${AT}: debit 100 NGN customer_bank :bankId, credit 100 NGN merchant :merchantId; the ledger has none

@@ -307,6 +307,7 @@ function play(
             isBooked: false,
             status: 'pending',
             retryAt: null,
+            declinedLimit: null,
             expiresAt: after(DAY, now),
             ...outcome,
           };

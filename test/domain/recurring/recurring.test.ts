@@ -34,6 +34,7 @@ describe('what an agreement lets a schedule do', () => {
     merchantTrusted: true,
     merchantActive: true,
     bankActive: true,
+    isValid: true,
   };
 
   it.each([
@@ -43,6 +44,7 @@ describe('what an agreement lets a schedule do', () => {
     ['wait while the merchant is not trusted', { merchantTrusted: false }, 'suspend'],
     ['wait while the merchant is disabled', { merchantActive: false }, 'suspend'],
     ['wait while the bank is disabled', { bankActive: false }, 'suspend'],
+    ['wait while the permission is over, or has not begun', { isValid: false }, 'suspend'],
     ['wait while the agreement bills in another currency', { currency: 'JPY' }, 'suspend'],
     ['end when the customer denies', { decision: 'deny' }, 'cancel'],
     ['end when the customer blocks the merchant', { decision: 'deny', blocked: true }, 'cancel'],

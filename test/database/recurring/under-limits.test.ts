@@ -1,0 +1,91 @@
+import { lockAgreement } from '../../../src/database/agreement/agreement';
+import { applyDecision } from '../../../src/database/decision/apply-decision';
+import { readBillings } from '../../../src/database/schedule/list-schedules';
+import { LIMITS, NO_LIMITS, type Limit, type SpendingLimits } from '../../../src/domain/spending-limit';
+import { readConfig, recurringRules } from '../../../src/settings/config';
+import { databaseOfFile } from '../../support/database';
+import { DAY_MS, playSchedule, type PlayedSchedule } from '../../support/schedule';
+import { announcedTo } from '../../support/standing';
+
+/** Schedules under what their customers allow. */
+
+const { db } = databaseOfFile();
+const rules = recurringRules(readConfig({}));
+
+const allow = ({ standing: { agreementId } }: PlayedSchedule, limits: Partial<SpendingLimits>) =>
+  db.transaction(async (trx) => {
+    await lockAgreement(trx, agreementId);
+    await applyDecision(trx, agreementId, {
+      decision: 'approve_recurring',
+      blocked: false,
+      terms: { currency: 'NGN', limits: { ...NO_LIMITS, ...limits } },
+    });
+  });
+
+const FOR_GOOD: Limit[] = ['perCharge', 'total', 'count.total'];
+
+it.each(LIMITS)(
+  'a billing over `%s` is declined with the limit, and tried again only where another day lifts it',
+  async (limit) => {
+    const played = await playSchedule(db, rules, { amount: 100n });
+    const isCount = limit.startsWith('count.');
+    if (isCount) {
+      await played.advance();
+      await played.answer();
+      // A clock that was set back leaves the first billing in every window of the second.
+      await db.rows`UPDATE agreements SET spent_on = 'infinity' WHERE id = ${played.standing.agreementId}`;
+      await played.later(31 * DAY_MS);
+    }
+    await allow(played, { [limit]: isCount ? 1n : 99n });
+    const { status } = await played.advance();
+    const isFinal = FOR_GOOD.includes(limit);
+    expect(status).toBe(isFinal ? 'active' : 'past_due');
+    const billing = (await readBillings(db, played.id)).at(-1);
+    expect(billing).toMatchObject({
+      status: isFinal ? 'failed' : 'retrying',
+      reason: 'limit_reached',
+      attempts: [{ status: 'declined', declineReason: 'limit_reached', limit }],
+    });
+    const told = (await announcedTo(db, played.standing.merchantId)).filter(
+      ({ type }) => type === 'billing.response',
+    );
+    expect(told.at(-1)?.item).toMatchObject({ declineReason: 'limit_reached', limit });
+    expect(await announcedTo(db, played.standing.bankId)).not.toContainEqual(
+      expect.objectContaining({ type: 'billing.closed' }),
+    );
+  },
+);
+
+it('nothing is charged before the permission begins, and a billing due at that very moment is', async () => {
+  const startAt = new Date(Date.now() + DAY_MS);
+  const played = await playSchedule(db, rules, { startAt, frequency: 'daily' });
+  const second = new Date(startAt.getTime() + DAY_MS);
+  await allow(played, { validFrom: second });
+  await played.later(DAY_MS + 1000);
+  expect(await played.advance()).toMatchObject({ status: 'suspended' });
+  await played.later(DAY_MS);
+  expect(await played.advance()).toMatchObject({ status: 'active' });
+  expect(await played.billings()).toEqual(['0 skipped suspended 0x', '1 pending 1x']);
+});
+
+it.each([
+  ['its schedule sees the end', true],
+  ['nobody looks', false],
+])(
+  'nothing is charged from the end of the permission on, nor made up for once it goes on, where %s',
+  async (_, looks) => {
+    const startAt = new Date(Date.now() + DAY_MS);
+    const played = await playSchedule(db, rules, { startAt, frequency: 'daily' });
+    await allow(played, { validUntil: new Date(startAt.getTime() + DAY_MS) });
+    await played.later(DAY_MS + 1000);
+    await played.advance();
+    await played.answer();
+    await played.advance();
+    await played.later(DAY_MS);
+    if (looks) expect(await played.advance()).toMatchObject({ status: 'suspended' });
+    await allow(played, {});
+    await played.later(DAY_MS);
+    expect(await played.advance()).toMatchObject({ status: 'active' });
+    expect(await played.billings()).toEqual(['0 successful 1x', '1 skipped suspended 0x', '2 pending 1x']);
+  },
+);
