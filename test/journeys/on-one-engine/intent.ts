@@ -54,6 +54,7 @@ describe('intents', () => {
       description: 'Gold plan',
       reference: item.reference,
       dueDate: '2031-05-01T08:00:00.000Z',
+      spendingLimits: expect.objectContaining({ perCharge: null, monthly: null, validUntil: null }),
     });
     expect(answer).toMatchObject({
       status: 200,
