@@ -29,7 +29,7 @@ export type SpendingLimits = Record<Limit, bigint | null> & {
   validUntil: Date | null;
 };
 
-/** What the charges of the current windows come to, and their number. */
+/** Sums of the charges in the current windows, and their number. */
 export type Spent = Record<Window | Count, bigint>;
 
 export const NO_LIMITS = Object.fromEntries(
@@ -42,7 +42,7 @@ export const isCount = (limit: Limit): limit is Count => limit.startsWith('count
 export const isLiftedByTime = (limit: Limit): boolean =>
   limit !== 'perCharge' && limit !== 'total' && limit !== 'count.total';
 
-/** What the customer's bank and the merchant's clock say of an agreement. */
+/** An agreement as its customer's bank and its merchant's clock have it. */
 interface Standing {
   decision: string;
   blocked: boolean;
@@ -69,7 +69,7 @@ function validityRefusal({ validFrom, validUntil }: SpendingLimits, now: Date) {
   return validUntil !== null && now >= validUntil ? 'consent_expired' : undefined;
 }
 
-/** Of each member the tighter of the two holds. */
+/** The tighter of the two, member by member. */
 export function tightest(one: SpendingLimits, other: SpendingLimits): SpendingLimits {
   return {
     ...(Object.fromEntries(LIMITS.map((name) => [name, extreme(one[name], other[name], 'least')])) as Record<

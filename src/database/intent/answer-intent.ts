@@ -92,7 +92,7 @@ export async function answerIntent(
   };
 }
 
-/** Of each member the tighter of asked and answered; what is left out in the answer was asked. */
+/** The tighter of asked and answered, member by member; a member left out was not tightened. */
 function limitsOfAnswer({ intentId, spendingLimits }: IntentAnswer, intent: Asked): SpendingLimits {
   const asked = limitsFrom(intent.asked);
   const given = readLimits(spendingLimits, intent.currency, 'spendingLimits');

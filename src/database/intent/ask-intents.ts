@@ -153,7 +153,7 @@ async function supersede(trx: Executor, intents: NewIntent[]): Promise<Map<strin
   return new Map(ended.filter(({ status }) => status === 'superseded').map((one) => [one.agreementId, one]));
 }
 
-/** What a superseded intent asked, as it holds for one in this currency. */
+/** Limits that a superseded intent asked, as they hold for an intent in this currency. */
 function before(superseded: Superseded | undefined, currency: string): SpendingLimits {
   if (!superseded) return NO_LIMITS;
   const asked = tightest(limitsFrom(superseded.asked), limitsFrom(superseded.askedBefore));

@@ -47,7 +47,7 @@ export async function changeDecision(
   const { limits: held, now } = await limitsOf(trx, agreementId);
   const limits = limitsAfter(held, change.spendingLimits, before.currency);
   const { validFrom, validUntil } = limits;
-  // What was read can be sent back, though its span may be over by now.
+  // A span that was read can be sent back, though it may be over by now.
   if (!isSame({ ...held, validFrom, validUntil }, held)) requireSpan(limits, now, 'spendingLimits');
   const decision = change.blockMerchant ? 'deny' : change.customerDecision;
   const blocked = change.blockMerchant ?? (decision === 'deny' && before.blocked);
