@@ -158,12 +158,12 @@ describe('a paused permission', () => {
   });
 });
 
-describe('a suspended schedule', () => {
-  const reasonOf = async (scheduleId: string) => {
-    const { status, suspendedReason } = await schedule(scheduleId);
-    return status === 'suspended' ? suspendedReason : status;
-  };
+const reasonOf = async (scheduleId: string) => {
+  const { status, suspendedReason } = await schedule(scheduleId);
+  return status === 'suspended' ? suspendedReason : status;
+};
 
+describe('a suspended schedule', () => {
   test('says why, by the first reason that holds, and is told as suspended once', async () => {
     const scheduleId = await makeSchedule(served.db, parties);
     expect(await schedule(scheduleId)).toMatchObject({ status: 'active', suspendedReason: null });
