@@ -10,7 +10,7 @@ import { lockAgreementsWhere, type Agreement } from '../agreement/agreement';
 import type { Transaction } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { windowPassed } from '../clock/window-passed';
-import { applyDecision, applyUnasked } from '../decision/apply-decision';
+import { applyUnasked } from '../decision/apply-decision';
 import { limitsOf } from '../agreement/spending-limit';
 import { endIntents, ENDED_COLUMNS, type EndedIntent } from './end-intents';
 
@@ -29,8 +29,7 @@ interface DecisionChange {
  * was asked for stay open, for the bank to answer. A refusal also answers an open intent; an
  * approval does not, for the intent asks for terms of its own.
  *
- * A decision that stands already changes nothing and tells no party. The merchant is told of
- * decisions, but not of limits.
+ * A decision that stands already changes nothing and tells no party.
  *
  * @throws Failure not_found; invalid_request (limits that are not amounts); intent_open (an
  *   approval while the merchant's first intent is open); merchant_not_trusted
@@ -66,8 +65,7 @@ export async function changeDecision(
   const limited = !isSame(limits, held);
   if (!decided && !limited) return;
   const terms = { currency: before.currency, limits };
-  const apply = decided ? applyUnasked : applyDecision;
-  await apply(trx, agreementId, { decision, blocked, ...(limited && { terms }) });
+  await applyUnasked(trx, agreementId, { decision, blocked, ...(limited && { terms }) }, 'bank');
 }
 
 /**
