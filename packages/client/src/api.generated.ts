@@ -1426,6 +1426,11 @@ export type BillingIntentItem = {
   /** The limits that the merchant asks for */
   spendingLimits: SpendingLimits;
   /**
+   * The same limits as an English sentence to show to the customer, with days of the
+   * network’s time zone
+   */
+  termsInWords: string;
+  /**
    * The limits that hold now, where the customer has approved billing in this currency
    * before
    */

@@ -70,6 +70,10 @@ const DOCUMENTED = {
         '2026-03-05T08:00:00.000Z',
       ),
       spendingLimits: limitsShown.meta({ description: 'The limits that the merchant asks for' }),
+      termsInWords: shown.words(
+        'The same limits as an English sentence to show to the customer, with days of the network’s time zone',
+        'At most NGN 2,500 a charge, NGN 10,000 a day and NGN 50,000 a month, at most 2 charges a week, until 31 March 2027.',
+      ),
       currentLimits: shown.seldom(
         limitsShown,
         'The limits that hold now, where the customer has approved billing in this currency before',

@@ -199,6 +199,18 @@ export async function limitsOf(
   return { ...found, limits: limitsFrom(found.limits) };
 }
 
+/** A limit of an agreement that the caller holds locked, and what is counted of it. */
+export async function countedOf(
+  trx: Executor,
+  agreementId: string,
+  limit: Limit,
+): Promise<{ allowed: string; counted: string | null }> {
+  return trx.oneRow<{ allowed: string; counted: string | null }>`
+    SELECT to_jsonb(a.limits) ->> ${limit} AS allowed, ${raw(SPENT)} ->> ${limit} AS counted
+    FROM agreements a, LATERAL ${periodOf(sql`a.merchant_id`, trx.timeZone)} AS period
+    WHERE a.id = ${agreementId}`;
+}
+
 /** @param stored as of `SPENT` */
 export const spentFrom = (stored: Record<keyof Spent, string>): Spent =>
   Object.fromEntries(Object.entries(stored).map(([name, sum]) => [name, BigInt(sum)])) as unknown as Spent;

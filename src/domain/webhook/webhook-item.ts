@@ -19,6 +19,7 @@ interface Items {
       currency: string;
       merchant: Merchant;
       spendingLimits: ShownLimits;
+      termsInWords: string;
       currentLimits: ShownLimits | undefined;
     };
   'billing.intent.closed': IntentEnd & { status: 'declined' | 'superseded' };

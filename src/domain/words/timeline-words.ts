@@ -1,4 +1,5 @@
 import { inMoney } from '../money';
+import { isCount, type Limit } from '../spending-limit';
 import { counted } from './counted';
 import type { TimelineStep, Step } from './timeline';
 
@@ -74,8 +75,12 @@ const DETAIL_WORDS: [string, string][] = [
   ['requestId', 'request'],
 ];
 
+/** Details of a refusal by a limit, in a phrase of their own. */
+const OF_LIMIT = ['limit', 'allowed', 'counted'];
+
 /** Whether an event's detail has its word, and so is shown. */
-export const hasWord = (name: string): boolean => DETAIL_WORDS.some(([known]) => known === name);
+export const hasWord = (name: string): boolean =>
+  OF_LIMIT.includes(name) || DETAIL_WORDS.some(([known]) => known === name);
 
 /** A larger difference from real time comes from a test clock. */
 const SAME_CLOCK_MS = 60_000;
@@ -99,9 +104,18 @@ function eventWords(moment: Step<'event'>): string {
     ...(amount === undefined || currency === undefined ? [] : [inMoney({ amount, currency })]),
     ...facts,
     ...(reason === undefined ? [] : [`reason ${reason}`]),
+    ...limitWords(moment),
     `by the ${cause}`,
     ...clock,
   ].join(', ');
+}
+
+/** "refused by `count.monthly`: 3 of 3" */
+function limitWords({ currency = '', details: { limit, allowed, counted: sum } }: Step<'event'>): string[] {
+  if (limit === undefined || allowed === undefined) return [];
+  const shown = (value: string | number) =>
+    isCount(limit as Limit) ? String(value) : inMoney({ amount: BigInt(value), currency });
+  return [`refused by \`${limit}\`: ${sum === undefined ? 'at most' : `${shown(sum)} of`} ${shown(allowed)}`];
 }
 
 function webhookWords(moment: Step<'webhook'>): string {
