@@ -343,10 +343,11 @@ export const sql = `
       bank_metadata       jsonb,
       -- The bank's answer in the guide's form, to tell the same answer from another.
       answer_action       text CHECK (answer_action IN ('approve_once', 'approve_recurring', 'deny', 'suspended')),
-      -- The day in whose windows this charge counts, and the terms in whose total; a decline takes it
-      -- out of them again.
+      -- The day in whose windows this charge counts, and the terms in whose total, unless it is given
+      -- back: its money did not move, or came back.
       counted_day         date,
       counted_terms       int,
+      given_back          boolean NOT NULL DEFAULT false,
       expires_at          timestamptz NOT NULL,
       closed_at           timestamptz,
       sequence            int NOT NULL DEFAULT 1 CHECK (sequence > 0),
@@ -385,6 +386,7 @@ export const sql = `
       CHECK (status <> 'successful' OR closed_by = 'bank'),
       CHECK (((schedule_id IS NULL) = (billing_n IS NULL)) AND ((schedule_id IS NULL) = (attempt IS NULL))),
       CHECK ((counted_day IS NULL) = (counted_terms IS NULL)),
+      CHECK ((NOT given_back) OR counted_day IS NOT NULL),
       CHECK (schedule_id IS NULL OR agreement_id IS NOT NULL),
       CHECK ((credit_delivery_id IS NULL) = (credit_due_at IS NULL)),
       CHECK ((NOT credit_overdue) OR credit_due_at IS NOT NULL),
@@ -456,7 +458,7 @@ export const sql = `
     CREATE INDEX billing_requests_waiting_credits ON billing_requests (workflow_id)
       WHERE credit_due_at IS NOT NULL AND (NOT credit_settled);
     GRANT SELECT, INSERT, UPDATE (status, closed_by, decline_reason, bank_transaction_id, bank_metadata, answer_action,
-      closed_at, sequence, refunded_amount, credit_delivery_id, credit_due_at,
+      given_back, closed_at, sequence, refunded_amount, credit_delivery_id, credit_due_at,
       credit_overdue, credit_settled, waiting, reversed_amount, written_off_amount) ON billing_requests TO assent_app;
 
     CREATE TRIGGER billing_requests_name_provider BEFORE INSERT ON billing_requests

@@ -238,7 +238,7 @@ test('an answer that came too late is there though it was refused, with its exce
   const { out } = await cli.run('why', reference);
   expect(out).toMatch(/late_answer, the bank said approved, bankTransactionId FT-late/);
   expect(out).toMatch(/resolved as reversed, bankTransactionId FT-back/);
-  expect(out).toMatch(/and taken out when it was declined/);
+  expect(out).toMatch(/and given back: its money did not move/);
   expect(out).toMatch(/by its test clock/);
   expect(steps(await why('FT-late'))).toEqual(steps(told));
   expect(steps(await why('FT-back'))).toEqual(steps(told));

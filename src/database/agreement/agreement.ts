@@ -43,6 +43,17 @@ export async function lockAgreements(trx: Executor, ids: string[]): Promise<Agre
   return ids.length === 0 ? [] : lockAgreementsWhere(trx, sql`a.id = ANY(${ids})`);
 }
 
+/**
+ * Locks charges that may come to count in their windows, or no longer, and before them their
+ * agreements. Several of a kind are locked by ascending id, which is the order everywhere.
+ */
+export async function lockCharges(trx: Executor, ids: string[]): Promise<void> {
+  await trx.rows`
+    SELECT FROM agreements WHERE id IN (SELECT agreement_id FROM billing_requests WHERE id = ANY(${ids}))
+    ORDER BY id FOR UPDATE`;
+  await trx.rows`SELECT FROM billing_requests WHERE id = ANY(${ids}) ORDER BY id FOR UPDATE`;
+}
+
 /** @throws Failure not_found */
 export async function lockAgreement(trx: Executor, id: string): Promise<Agreement> {
   const [agreement] = await lockAgreements(trx, [id]);

@@ -1,4 +1,5 @@
 import type { Resolution } from '../../domain/books/reconciliation-exception';
+import { lockCharges } from '../agreement/agreement';
 import type { Executor } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { endByNetwork } from '../reconciliation-exception/end-exceptions';
@@ -47,11 +48,6 @@ export async function judgeBookings(
   await endPlaced(trx, adopted);
   await endTakenBack(trx, billingRequestIds);
   return told + (await openStanding(trx, billingRequestIds, file && { ...file, room: file.room - told }));
-}
-
-/** Several charges are locked by ascending id, which is the order everywhere. */
-export async function lockCharges(trx: Executor, ids: string[]): Promise<void> {
-  await trx.rows`SELECT FROM billing_requests WHERE id = ANY(${ids}) ORDER BY id FOR UPDATE`;
 }
 
 /**

@@ -4,7 +4,8 @@ import type { Database, Executor } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { sweep } from '../query/sweep';
 import { endByNetwork, IS_ALL_SAID } from '../reconciliation-exception/end-exceptions';
-import { isCounterpart, judgeBookings, lockCharges } from './judge-bookings';
+import { isCounterpart, judgeBookings } from './judge-bookings';
+import { lockCharges } from '../agreement/agreement';
 import { readBankFile, takeTurn } from './receive-bank-file';
 
 /**

@@ -12,7 +12,7 @@ const WORDS: { [What in TimelineStep['what']]: (moment: Step<What>) => string } 
   event: eventWords,
   limits: ({ agreementId, day, month, released }) =>
     `counted in the limits of ${agreementId} for ${day} and ${month}` +
-    (released ? ', and taken out when it was declined' : ''),
+    (released ? ', and given back: its money did not move, or came back' : ''),
   workflow: ({ workflowId }) => `workflow ${workflowId} takes it on`,
   webhook: webhookWords,
   attempt: ({ deliveryId, webhookType, receiverId, n, httpStatus, error, durationMs }) =>
