@@ -85,8 +85,8 @@ const BOOKINGS = `(
   FROM reversals v WHERE v.billing_request_id = b.id AND r.id IS NULL)`;
 
 /**
- * A charge has only one unresolved exception, so a fault met meanwhile opened none. Once that has
- * ended, the bank's next file reports again each booking that no file has.
+ * Bookings that no file has are reported again by the bank's next file: the exception that has
+ * ended stood in their way.
  */
 async function reportAgain(trx: Executor, exceptionIds: string[], cause: Cause): Promise<void> {
   await trx.rows`
@@ -121,19 +121,20 @@ export const IS_BOOKED = `EXISTS (
     AND e.refund_id IS NOT DISTINCT FROM x.refund_id AND e.stands)`;
 
 /**
- * Ends exceptions that rows explain: no money moves, and nobody has given a word.
+ * Ends exceptions that rows or an answer explain: no money moves.
  *
  * @param bankTransactionId of the line that took a booking back, if one did
  */
-export async function endByNetwork(
+export async function endWithoutMoney(
   trx: Executor,
+  cause: 'bank' | 'network',
   exceptionIds: string[],
   resolution: Resolution,
   bankTransactionId: string | null = null,
 ): Promise<void> {
   if (exceptionIds.length === 0) return;
-  const end = { resolution, bankTransactionId, undoes: false, writtenOff: 0n };
-  await endExceptions(trx, exceptionIds, { cause: 'network', ...end });
+  const end = { cause, resolution, bankTransactionId, undoes: false, writtenOff: 0n };
+  await endExceptions(trx, exceptionIds, end);
 }
 
 /** Ends an exception that a later event explains, unless its bank's files show otherwise. */
@@ -146,13 +147,7 @@ async function endUnbooked(
   const free = await trx.rows<{ id: string }>`
     SELECT id FROM reconciliation_exceptions x WHERE id = ANY(${exceptionIds}) AND NOT ${raw(IS_BOOKED)}`;
   const ids = free.map(({ id }) => id);
-  await endExceptions(trx, ids, {
-    cause,
-    resolution,
-    bankTransactionId: null,
-    undoes: false,
-    writtenOff: 0n,
-  });
+  await endWithoutMoney(trx, cause, ids, resolution);
 }
 
 /** Ends exceptions of charges, or of one refund, that a later event explains in full. */
