@@ -3,6 +3,7 @@ import { countSpending, limitsFrom, spentFrom } from '../../../src/database/agre
 import { acceptCharges } from '../../../src/database/billing-request/accept-billing-requests';
 import { cancelBillingRequest } from '../../../src/database/billing-request/cancel-billing-request';
 import { answerBillingRequest } from '../../../src/database/billing-request/settle-billing-request';
+import { pauseDecision, resumeDecision } from '../../../src/database/decision/pause-decision';
 import { applyDecision } from '../../../src/database/decision/apply-decision';
 import { readDecision } from '../../../src/database/decision/list-decisions';
 import type { Executor, Transaction } from '../../../src/database/pool/connection';
@@ -128,6 +129,7 @@ class Model {
     return this.latest > today ? this.latest : today;
   }
   latest = '';
+  pausedUntil: Date | null = null;
 
   private in(window: Window, today: string): Facts[] {
     const now = windowOf(window, this.dayAt(today));
@@ -150,6 +152,7 @@ class Model {
     if (!this.decision.startsWith('approve')) return 'not_approved';
     if (limits.validFrom && at < limits.validFrom) return 'consent_not_yet_valid';
     if (limits.validUntil && at >= limits.validUntil) return 'consent_expired';
+    if (this.pausedUntil && at < this.pausedUntil) return 'consent_paused';
     const after: Record<string, bigint> = { perCharge: amount };
     for (const [name, sum] of Object.entries(this.spent(today)))
       after[name] = sum + (name.startsWith('count.') ? 1n : amount);
@@ -238,6 +241,13 @@ const actsFrom = (start: Date) =>
       {
         weight: 1,
         arbitrary: fc.record({
+          do: fc.constant('pause' as const),
+          hours: fc.constantFrom(null, 1, 24, 48),
+        }),
+      },
+      {
+        weight: 1,
+        arbitrary: fc.record({
           do: fc.constant('decide' as const),
           decision: fc.constantFrom<Decision>('approve_recurring', 'approve_once', 'suspended', 'deny'),
         }),
@@ -258,7 +268,7 @@ const stories = fc.constantFrom(...DAYS).chain(([timeZone, day]) => {
 
 it('charges count in every window, and are refused by the first limit that they pass, as a model in memory has it', async () => {
   const standing = await standingApproval(db);
-  const { merchantId, agreementId } = standing;
+  const { merchantId, bankId, agreementId } = standing;
   const party = { entityId: merchantId, role: 'merchant' } as const;
   const seen = new Set<string | null>();
 
@@ -266,7 +276,7 @@ it('charges count in every window, and are refused by the first limit that they 
     await undone(installedWith(db, { timeZone }), async (trx) => {
       const model = new Model(first);
       await claimBankTransaction(trx, {
-        bankId: standing.bankId,
+        bankId,
         bankTransactionId: USED,
         resourceId: 'brq_other',
       });
@@ -318,8 +328,17 @@ it('charges count in every window, and are refused by the first limit that they 
             );
             await setClock(trx, merchantId, now);
             break;
+          case 'pause': {
+            const { state } = await readDecision(trx, party, agreementId);
+            if (state === 'revoked' || state === 'expired') break;
+            model.pausedUntil = act.hours === null ? null : new Date(now.getTime() + act.hours * HOUR_MS);
+            if (model.pausedUntil) await pauseDecision(trx, bankId, agreementId, model.pausedUntil);
+            else await resumeDecision(trx, bankId, agreementId);
+            break;
+          }
           case 'decide':
             model.decision = act.decision;
+            if (act.decision === 'deny') model.pausedUntil = null;
             await decide();
             break;
           default:
@@ -343,7 +362,7 @@ it('charges count in every window, and are refused by the first limit that they 
   });
   await fc.assert(property, { numRuns: 60 });
   expect(seen).toEqual(
-    new Set([null, 'not_approved', 'consent_not_yet_valid', 'consent_expired', ...LIMITS]),
+    new Set([null, 'not_approved', 'consent_not_yet_valid', 'consent_expired', 'consent_paused', ...LIMITS]),
   );
 });
 
