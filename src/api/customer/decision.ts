@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { PendingCharge } from '../../database/billing-request/stop-charges';
 import { changeDecision } from '../../database/intent/change-decision';
 import {
   listDecisions,
@@ -10,7 +11,8 @@ import { BANK } from '../http/callers';
 import { listAnswer } from '../http/list';
 import type { Call, QueryCall } from '../http/call';
 import { section } from '../http/route';
-import { AGREEMENT_DECISIONS, CUSTOMER_DECISIONS } from '../../domain/lifecycle';
+import { AGREEMENT_DECISIONS, CUSTOMER_DECISIONS, type Decision } from '../../domain/lifecycle';
+import { formatAmount } from '../../domain/money';
 import { id, idFilter, oneOf, pagination } from '../http/request-fields';
 import * as shown from '../http/response-fields';
 import { limitsGiven, spendingOf, spendingShown } from './spending-limits';
@@ -75,6 +77,20 @@ export const agreementShown = z
   })
   .meta({ id: 'Agreement' });
 
+/** Of the answer to a call that denies. */
+export const pendingShown = shown.seldom(
+  z.array(
+    z.strictObject({
+      billingRequestId: shown.id('billingRequest'),
+      reference: shown.reference,
+      amount: shown.money('The amount'),
+    }),
+  ),
+  'Only of a denial: charges that the bank has been asked for and not answered, to be denied where they are not booked; at most 1 000',
+);
+
+const decisionChanged = decisionShown.extend({ pending: pendingShown });
+
 const intentOpen = z.strictObject({ status: customerDecision, intentId: shown.id('intent') });
 
 /** Decisions of a bank's customers about merchants, for the bank to show and to change. */
@@ -91,14 +107,24 @@ async function updateCustomerDecision({
   params,
 }: Call<z.output<typeof decisionBody>, unknown, z.output<typeof decisionPath>>) {
   return accept(async (trx) => {
-    await changeDecision(trx, caller.entityId, params.id, body);
+    const pending = await changeDecision(trx, caller.entityId, params.id, body);
     const decision = await readDecision(trx, caller, params.id);
     return {
       message: `The decision is ${decision.decision} from the next charge on`,
-      data: decisionData(decision),
+      data: { ...decisionData(decision), ...pendingOf(decision.decision, pending) },
     };
   });
 }
+
+/** As `pendingShown`. */
+export const pendingOf = (decision: Decision | null, pending: PendingCharge[]) =>
+  decision === 'deny' && {
+    pending: pending.map(({ id: billingRequestId, reference, amount, currency }) => ({
+      billingRequestId,
+      reference,
+      amount: formatAmount(amount, currency),
+    })),
+  };
 
 function decisionData(decision: DecisionRecord) {
   return {
@@ -134,12 +160,12 @@ export const decisionRoutes = [
     id: 'changeDecision',
     summary: 'Update a customer decision',
     description:
-      'Records that the customer has changed a decision; it applies from the next charge on. Limits may be set below what is spent; if `spendingLimits` is left out, they stay. A charge counts against the limits of the day on which it was accepted, whenever the bank answers it. `blockMerchant` `true` means `deny`, and refuses every later intent and charge of the merchant. Recurring schedules of the customer with this merchant follow the decision: `suspended` and `approve_once` suspend them, `deny` cancels them, and `approve_recurring` resumes those that an earlier decision had suspended. The merchant receives the webhook `decision.updated`, which does not show limits.',
+      'Records that the customer has changed a decision; it applies from the next charge on. Limits may be set below what is spent; if `spendingLimits` is left out, they stay. A charge counts against the limits of the day on which it was accepted, whenever the bank answers it. `blockMerchant` `true` means `deny`, and refuses every later intent and charge of the merchant. `deny` declines pending charges that wait for the customer or that you have not been sent (`denied`, `billing.closed`); `pending` has the others: deny what you have not booked. Recurring schedules of the customer with this merchant follow the decision: `suspended` and `approve_once` suspend them, `deny` cancels them, and `approve_recurring` resumes those that an earlier decision had suspended. The merchant receives the webhook `decision.updated`, which does not show limits.',
     takes: { ...BANK, params: decisionPath, body: decisionBody },
     answers: {
       200: {
         description: 'The decision is approve_recurring from the next charge on',
-        data: decisionShown,
+        data: decisionChanged,
       },
     },
     refusals: {

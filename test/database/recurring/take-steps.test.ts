@@ -243,6 +243,16 @@ it.each([
   },
 );
 
+it('a charge that no bank has seen ends with the denial that cancels its schedule', async () => {
+  const played = await play();
+  await played.advance();
+  const { bankId, agreementId } = played.standing;
+  await db.transaction((trx) => changeDecision(trx, bankId, agreementId, { customerDecision: 'deny' }));
+  expect(await signals(played)).toEqual([{ signal: 'cancelled' }, { signal: 'bankAnswered' }]);
+  expect(await played.advance()).toMatchObject({ status: 'cancelled', sleepMs: null });
+  expect(await played.billings()).toEqual(['0 failed denied 1x']);
+});
+
 it.each([
   ['its merchant cancels', cancel],
   ['the customer denies', deny],
