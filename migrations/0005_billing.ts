@@ -70,7 +70,9 @@ export const sql = `
       sequence             int NOT NULL DEFAULT 1 CHECK (sequence > 0),
       created_at           timestamptz NOT NULL,
       updated_at           timestamptz NOT NULL,
+      -- Webhooks to the merchant so far, and to the bank.
       announced            int NOT NULL DEFAULT 0 CHECK (announced >= 0),
+      announced_to_bank    int NOT NULL DEFAULT 0 CHECK (announced_to_bank >= 0),
       provider_id          text REFERENCES entities,
       -- The customer has approved it, be it long ago: from then on the merchant has its paymentID.
       approved             boolean NOT NULL DEFAULT false,
@@ -95,7 +97,7 @@ export const sql = `
     GRANT SELECT, INSERT (id, merchant_id, customer_id, bank_id, currency, payment_id_key, created_at, updated_at),
       UPDATE (decision, blocked, currency, limits, terms, terms_since, spent_on, spent_daily, spent_weekly,
       spent_monthly, spent_yearly, spent_total, charges_daily, charges_weekly, charges_monthly, charges_yearly,
-      charges_total, sequence, updated_at, announced, approved, granted_at, currency_before, limits_before)
+      charges_total, sequence, updated_at, announced, announced_to_bank, approved, granted_at, currency_before, limits_before)
       ON agreements TO assent_app;
 
     CREATE TRIGGER agreements_name_provider BEFORE INSERT ON agreements

@@ -82,6 +82,7 @@ const decision = {
   lookupID: 'amber-river-stone-lamp-42',
   merchant: { id: 'mch_1', name: 'Palm Grocers' },
   customerDecision: 'deny' as const,
+  state: 'revoked' as const,
   spendingLimits: limits,
   spent: sums,
   termsSince: null,

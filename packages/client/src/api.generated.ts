@@ -641,6 +641,12 @@ export type Agreement = {
    * `pending`: the customer has not yet answered
    */
   decision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+  /**
+   * The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the
+   * decision), `expired` (from `validUntil` on), `not_yet_valid` (before `validFrom`),
+   * `active`
+   */
+  state: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active';
   /** ISO 4217 code */
   currency: string;
   spendingLimits: SpendingLimits;
@@ -673,6 +679,12 @@ export type Decision = {
   customerDecision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
   /** Whether the customer has blocked the merchant */
   blockMerchant: boolean;
+  /**
+   * The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the
+   * decision), `expired` (from `validUntil` on), `not_yet_valid` (before `validFrom`),
+   * `active`
+   */
+  state: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active';
   /** ISO 4217 code */
   currency: string;
   spendingLimits: SpendingLimits;
@@ -1690,7 +1702,7 @@ export type BillingResponseItem = {
   sequence: number;
 };
 
-/** A customer has changed a decision about you */
+/** A customer’s decision about a merchant has changed */
 export type DecisionUpdatedEvent = {
   /** Id of an event */
   eventId: string;
@@ -1715,8 +1727,15 @@ export type DecisionUpdatedItem = {
    * `pending`: the customer has not yet answered
    */
   customerDecision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+  /**
+   * The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the
+   * decision), `expired` (from `validUntil` on), `not_yet_valid` (before `validFrom`),
+   * `active`
+   */
+  state: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active';
   /** ISO 4217 code */
   currency: string;
+  spendingLimits: SpendingLimits;
   /**
    * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
    * higher number is newer, and a missing one is still on its way, or lost

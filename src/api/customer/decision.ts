@@ -11,7 +11,12 @@ import { BANK } from '../http/callers';
 import { listAnswer } from '../http/list';
 import type { Call, QueryCall } from '../http/call';
 import { section } from '../http/route';
-import { AGREEMENT_DECISIONS, CUSTOMER_DECISIONS, type Decision } from '../../domain/lifecycle';
+import {
+  AGREEMENT_DECISIONS,
+  AGREEMENT_STATES,
+  CUSTOMER_DECISIONS,
+  type Decision,
+} from '../../domain/lifecycle';
 import { formatAmount } from '../../domain/money';
 import { id, idFilter, oneOf, pagination } from '../http/request-fields';
 import * as shown from '../http/response-fields';
@@ -42,7 +47,14 @@ export const customerDecision = oneOf(
   'approve_recurring',
 );
 
+export const agreementState = oneOf(
+  AGREEMENT_STATES,
+  'The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the decision), `expired` (from `validUntil` on), `not_yet_valid` (before `validFrom`), `active`',
+  'active',
+);
+
 const terms = {
+  state: agreementState,
   currency: shown.currency,
   ...spendingShown,
   createdAt: shown.moment('When the merchant first asked'),
@@ -140,8 +152,8 @@ function decisionData(decision: DecisionRecord) {
 
 /** The terms of an agreement, and what is spent. */
 export function termsOf(agreement: DecisionRecord) {
-  const { currency, createdAt, updatedAt } = agreement;
-  return { currency, ...spendingOf(agreement), createdAt, updatedAt };
+  const { state, currency, createdAt, updatedAt } = agreement;
+  return { state, currency, ...spendingOf(agreement), createdAt, updatedAt };
 }
 
 const route = section('Customer decisions');
@@ -160,7 +172,7 @@ export const decisionRoutes = [
     id: 'changeDecision',
     summary: 'Update a customer decision',
     description:
-      'Records that the customer has changed a decision; it applies from the next charge on. Limits may be set below what is spent; if `spendingLimits` is left out, they stay. A charge counts against the limits of the day on which it was accepted, whenever the bank answers it. `blockMerchant` `true` means `deny`, and refuses every later intent and charge of the merchant. `deny` declines pending charges that wait for the customer or that you have not been sent (`denied`, `billing.closed`); `pending` has the others: deny what you have not booked. Recurring schedules of the customer with this merchant follow the decision: `suspended` and `approve_once` suspend them, `deny` cancels them, and `approve_recurring` resumes those that an earlier decision had suspended. The merchant receives the webhook `decision.updated`, which does not show limits.',
+      'Records that the customer has changed a decision; it applies from the next charge on. Limits may be set below what is spent; if `spendingLimits` is left out, they stay. A charge counts against the limits of the day on which it was accepted, whenever the bank answers it. `blockMerchant` `true` means `deny`, and refuses every later intent and charge of the merchant. `deny` declines pending charges that wait for the customer or that you have not been sent (`denied`, `billing.closed`); `pending` has the others: deny what you have not booked. Recurring schedules of the customer with this merchant follow the decision: `suspended` and `approve_once` suspend them, `deny` cancels them, and `approve_recurring` resumes those that an earlier decision had suspended. The merchant receives the webhook `decision.updated`.',
     takes: { ...BANK, params: decisionPath, body: decisionBody },
     answers: {
       200: {

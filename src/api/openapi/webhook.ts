@@ -9,7 +9,7 @@ import { oneOf } from '../http/request-fields';
 import * as shown from '../http/response-fields';
 import { exceptionFields } from '../billing/reconciliation-exception';
 import { refund, refundReferences } from '../billing/refund';
-import { customerDecision } from '../customer/decision';
+import { agreementState, customerDecision } from '../customer/decision';
 import { limitsShown } from '../customer/spending-limits';
 
 /** The types of webhooks, each with the fields of its items, beside their `sequence`. */
@@ -187,17 +187,19 @@ const DOCUMENTED = {
     },
   },
   'decision.updated': {
-    to: ['merchant'],
-    summary: 'A customer has changed a decision about you',
+    to: ['merchant', 'bank'],
+    summary: 'A customer’s decision about a merchant has changed',
     description:
-      'The decision changed other than by answering an intent. It applies from the next charge on.',
+      'The decision, its state or its limits changed other than by answering an intent. It applies from the next charge on. A bank receives it for what it did not say itself.',
     item: {
       id: shown.id('agreement'),
       customerId: shown.id('customer'),
       lookupID: shown.lookupID,
       paymentID: shown.paymentID,
       customerDecision,
+      state: agreementState,
       currency: shown.currency,
+      spendingLimits: limitsShown,
     },
   },
   'refund.request': {

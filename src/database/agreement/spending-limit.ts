@@ -64,6 +64,14 @@ const refuses = (limit: Limit): string => {
     : `${inPeriod(sum)} + period.amount > coalesce(${allowed}, ${MAX_SUM_MINOR})`;
 };
 
+/** SQL: the state of the row at the moment of a `period`. */
+export const STATE = `CASE
+  WHEN a.decision = 'deny' OR a.blocked THEN 'revoked'
+  WHEN a.decision IN ('suspended', 'pending') THEN a.decision
+  WHEN period.at >= (a.limits)."validUntil" THEN 'expired'
+  WHEN period.at < (a.limits)."validFrom" THEN 'not_yet_valid'
+  ELSE 'active' END`;
+
 /** SQL: why a charge is refused, in the order of the contract; null where it is not. */
 const REFUSAL = `CASE
   WHEN a.decision NOT IN ('approve_once', 'approve_recurring') OR a.blocked THEN 'not_approved'

@@ -236,7 +236,7 @@ async function applyToAgreement(
   const granted = grants ? await grantOf(trx, agreement, asked.currency) : undefined;
   const decided = suspends ? ({ decision: 'suspended', blocked: false } as const) : granted;
   if (!decided) return;
-  await applyUnasked(trx, agreement.id, decided);
+  await applyUnasked(trx, agreement.id, decided, 'bank');
 }
 
 /**

@@ -197,7 +197,7 @@ async function applyAnswer(
   } else if (grantedSince && !decidedBefore.startsWith('approve') && agreement.currency === currency) {
     const before = decidedBefore === 'suspended' ? decidedBefore : decision;
     const restored = { decision: before, blocked: false, ...termsBefore(asked) };
-    await applyUnasked(trx, agreement.id, restored);
+    await applyUnasked(trx, agreement.id, restored, 'bank');
   }
 }
 

@@ -12,7 +12,7 @@ import type { Transaction } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { ownedBy, type Party } from '../query/party';
 import { windowPassed } from '../clock/window-passed';
-import { applyDecision, applyUnasked } from '../decision/apply-decision';
+import { applyUnasked } from '../decision/apply-decision';
 import { limitsOf } from '../agreement/spending-limit';
 import { endIntents, ENDED_COLUMNS, type EndedIntent } from './end-intents';
 
@@ -31,8 +31,7 @@ interface DecisionChange {
  * pending charges. A refusal also answers an open intent; an approval does not, for the intent asks
  * for terms of its own.
  *
- * A decision that stands already changes nothing and tells no party. The merchant is told of
- * decisions, but not of limits.
+ * A decision that stands already changes nothing and tells no party.
  *
  * @returns the charges that a denial leaves open
  * @throws Failure not_found; invalid_request (limits that are not amounts); intent_open (an
@@ -69,8 +68,7 @@ export async function changeDecision(
   const limited = !isSame(limits, held);
   if (decided || limited) {
     const terms = { currency: before.currency, limits };
-    const apply = decided ? applyUnasked : applyDecision;
-    await apply(trx, agreementId, { decision, blocked, ...(limited && { terms }) });
+    await applyUnasked(trx, agreementId, { decision, blocked, ...(limited && { terms }) }, 'bank');
   }
   return stopCharges(trx, agreementId, 'bank');
 }

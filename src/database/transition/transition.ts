@@ -99,7 +99,9 @@ type OneOrMore<Type extends WebhookType> =
 
 /** Webhooks that the transition must announce, and webhooks that it may. */
 interface Announces<Must extends WebhookType, May extends WebhookType = never> {
-  announces: { [Type in Must]: OneOrMore<Type> } & { [Type in May]?: OneOrMore<Type> | undefined };
+  announces: { [Type in Must]: OneOrMore<Type> } & {
+    [Type in May]?: TypedAnnouncement<Type> | readonly TypedAnnouncement<Type>[] | undefined;
+  };
 }
 
 interface Wakes {

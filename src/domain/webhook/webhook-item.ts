@@ -1,5 +1,5 @@
 import type { ExceptionKind, Resolution } from '../books/reconciliation-exception';
-import type { Decision, ExceptionState, RefundStatus } from '../lifecycle';
+import type { AgreementState, Decision, ExceptionState, RefundStatus } from '../lifecycle';
 import type { Metadata } from '../metadata';
 import { formatAmount } from '../money';
 import type { ScheduleStatus } from '../recurring/recurring';
@@ -58,7 +58,9 @@ interface Items {
     lookupID: string;
     paymentID: string;
     customerDecision: Decision;
+    state: AgreementState;
     currency: string;
+    spendingLimits: ShownLimits;
   };
   'refund.request': Refund & {
     billingRequestId: string;

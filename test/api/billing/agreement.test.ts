@@ -57,6 +57,7 @@ describe('an agreement', () => {
       bankId: parties.bankId,
       merchantId: parties.merchantId,
       decision: 'approve_recurring',
+      state: 'active',
       currency: 'NGN',
       spendingLimits: { ...UNLIMITED, daily: 5000 },
       spent: SPENT_ONCE,

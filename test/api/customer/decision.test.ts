@@ -87,6 +87,7 @@ describe('the list of decisions', () => {
           lookupID,
           merchant: { id: parties.merchantId, name: 'Merchant' },
           customerDecision: 'approve_recurring',
+          state: 'active',
           spendingLimits: { ...UNLIMITED, daily: 5000 },
           spent: SPENT_ONCE,
           termsSince: null,
@@ -143,7 +144,7 @@ const suspendBy = (billingRequestId: string) =>
   parties.bank.post('/v1/billing/bank-response', { billingRequestId, action: 'suspended' });
 
 describe('changing a decision', () => {
-  test('answers with the decision as the list shows it, and tells the merchant without limits', async () => {
+  test('answers with the decision as the list shows it, and tells the merchant alone', async () => {
     const changed = await put({ customerDecision: 'approve_once', spendingLimits: { monthly: 99.5 } });
     expect(changed).toMatchObject({
       status: 200,
@@ -164,15 +165,17 @@ describe('changing a decision', () => {
         lookupID,
         paymentID: parties.paymentId,
         customerDecision: 'approve_once',
+        state: 'active',
         currency: 'NGN',
+        spendingLimits: { ...UNLIMITED, monthly: 99.5 },
       },
     ]);
+    expect(await served.announced(parties.bankId, 'decision.updated')).toEqual([]);
   });
 
   test('takes effect for the next charge', async () => {
     await put({ customerDecision: 'approve_recurring', spendingLimits: { daily: 100 } });
-    // To new limits alone is nothing that the merchant hears of.
-    expect(await told()).toEqual([]);
+    expect(await told()).toMatchObject([{ spendingLimits: { daily: 100 } }]);
     expect(await billed(100.01)).toBe(403);
     expect(await billed(100)).toBe(201);
     await put({ customerDecision: 'approve_recurring', spendingLimits: {} });

@@ -225,13 +225,14 @@ it('charges count in every window, and are refused by the first limit that they 
             await decide(act.do === 'renew');
         }
         const shown = await readDecision(trx, party, agreementId);
-        const today = calendarDay(shown.now, timeZone);
+        const at = await trx.oneRow<{ now: Date }>`SELECT business_now(${merchantId}) AS now`;
+        const today = calendarDay(at.now, timeZone);
         const spent = spentFrom(shown.spent);
         expect([act, spent]).toEqual([act, model.spent(today)]);
         const limits = limitsFrom(shown.limits);
         expect(limits).toEqual(model.limits);
         const most = chargeableNow({ ...shown, limits, spent });
-        const accepts = (amount: bigint) => model.refusal(amount, shown.now, today) === null;
+        const accepts = (amount: bigint) => model.refusal(amount, at.now, today) === null;
         if (most === null) expect(accepts(MAX_AMOUNT_MINOR)).toBe(true);
         else expect([act, most === 0n || accepts(most), accepts(most + 1n)]).toEqual([act, true, false]);
       }

@@ -5,6 +5,7 @@ import {
   resumeSchedule,
 } from '../../../src/database/schedule/change-schedule';
 import type { ScheduleTerms } from '../../../src/database/schedule/create-schedule';
+import { changeDecision } from '../../../src/database/intent/change-decision';
 import { readBillings } from '../../../src/database/schedule/list-schedules';
 import { nextStep } from '../../../src/domain/recurring/recurring-step';
 import { workflowIds } from '../../../src/domain/workflow/workflow-id';
