@@ -384,8 +384,8 @@ describe('a denial', () => {
   });
 
   test('stops one-time charges too where it blocks the merchant, of this customer alone', async () => {
-    const once = () => bill(parties, { paymentIDs: undefined, lookupIDs: [lookupID] });
-    const [first, elsewhere] = [await once(), await served.parties()];
+    const first = await bill(parties, { paymentIDs: undefined, lookupIDs: [lookupID] });
+    const elsewhere = await served.parties();
     const other = await bill(elsewhere);
     await put({ customerDecision: 'deny' });
     expect(await show(first.id)).toMatchObject({ status: 'pending' });
