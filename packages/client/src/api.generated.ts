@@ -1596,7 +1596,7 @@ export type BillingClosedItem = {
   /** Transaction reference, unique in the network */
   reference: string;
   status: 'declined';
-  /** `expired`, `not_delivered` or `cancelled` */
+  /** `expired`, `not_delivered`, `cancelled` or `denied` */
   declineReason: string;
   /**
    * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
@@ -3407,6 +3407,15 @@ export type AnswerIntentBody = {
 
 export type AnswerIntentResultDataCustomerDecision = 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
 
+export type AnswerIntentResultDataPendingItem = {
+  /** Id of a billing request */
+  billingRequestId: string;
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** The amount; in major units */
+  amount: number;
+};
+
 export type AnswerIntentResultData = {
   /** Id of a billing intent */
   intentId: string;
@@ -3416,6 +3425,11 @@ export type AnswerIntentResultData = {
   customerDecision: AnswerIntentResultDataCustomerDecision | null;
   /** Of each member the tighter of asked and answered */
   spendingLimits: SpendingLimits;
+  /**
+   * Only of a denial: charges that the bank has been asked for and not answered, to be
+   * denied where they are not booked; at most 1 000
+   */
+  pending?: Array<AnswerIntentResultDataPendingItem>;
 };
 
 export type AnswerIntentResult = {
@@ -4095,6 +4109,127 @@ export type GetAgreementResult = {
   data: Agreement;
 };
 
+/** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
+export type ReleaseAgreementResultDataSpentExact = {
+  daily?: string;
+  weekly?: string;
+  monthly?: string;
+  yearly?: string;
+  total?: string;
+};
+
+export type ReleaseAgreementResultDataSpentCount = {
+  /** Charges on a calendar day */
+  daily: number;
+  /** Charges in a week, from Monday on */
+  weekly: number;
+  /** Charges in a calendar month */
+  monthly: number;
+  /** Charges in a calendar year */
+  yearly: number;
+  /** Charges since `termsSince` */
+  total: number;
+};
+
+/**
+ * By the calendar of the network’s time zone, each charge on the day on which it was
+ * accepted, whenever it is answered
+ */
+export type ReleaseAgreementResultDataSpent = {
+  /**
+   * Charged on a calendar day, pending charges included. Rounded to 15 digits where it has
+   * more
+   */
+  daily: number;
+  /**
+   * Charged in a week, from Monday on, pending charges included. Rounded to 15 digits
+   * where it has more
+   */
+  weekly: number;
+  /**
+   * Charged in a calendar month, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  monthly: number;
+  /**
+   * Charged in a calendar year, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  yearly: number;
+  /**
+   * Charged since `termsSince`, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  total: number;
+  exact?: ReleaseAgreementResultDataSpentExact;
+  count: ReleaseAgreementResultDataSpentCount;
+};
+
+export type ReleaseAgreementResultDataPendingItem = {
+  /** Id of a billing request */
+  billingRequestId: string;
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** The amount; in major units */
+  amount: number;
+};
+
+export type ReleaseAgreementResultData = {
+  /** Id of an agreement */
+  agreementId: string;
+  /**
+   * Used to bill, and the same for good; `null` as long as the customer has never approved
+   * the agreement
+   */
+  paymentID: string | null;
+  /** Id of a customer */
+  customerId: string;
+  /** Id of a bank */
+  bankId: string;
+  /** Id of a merchant */
+  merchantId: string;
+  /**
+   * `approve_once`: the customer must approve each charge; `approve_recurring`: charges
+   * need no further approval; `deny`: no charges; `suspended`: no charges for now;
+   * `pending`: the customer has not yet answered
+   */
+  decision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+  /**
+   * The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the
+   * decision), `expired` (from `validUntil` on), `not_yet_valid` (before `validFrom`),
+   * `active`
+   */
+  state: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active';
+  /** ISO 4217 code */
+  currency: string;
+  spendingLimits: SpendingLimits;
+  spent: ReleaseAgreementResultDataSpent;
+  termsSince: string | null;
+  /**
+   * The largest amount that would be accepted now; `null` where no amount bounds it, 0
+   * where none would be accepted
+   */
+  chargeableNow: number | null;
+  /** When the merchant first asked; UTC */
+  createdAt: string;
+  /** When the decision last changed; UTC */
+  updatedAt: string;
+  /**
+   * Only of a denial: charges that the bank has been asked for and not answered, to be
+   * denied where they are not booked; at most 1 000
+   */
+  pending?: Array<ReleaseAgreementResultDataPendingItem>;
+};
+
+export type ReleaseAgreementResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: ReleaseAgreementResultData;
+};
+
 export type ListDecisionsResultData = {
   /** The entries of this page */
   decisions: Array<Decision>;
@@ -4130,13 +4265,128 @@ export type ChangeDecisionBody = {
   blockMerchant?: boolean | undefined;
 };
 
+export type ChangeDecisionResultDataMerchant = {
+  /** Id of a merchant */
+  id: string;
+  /** Name */
+  name: string;
+};
+
+/** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
+export type ChangeDecisionResultDataSpentExact = {
+  daily?: string;
+  weekly?: string;
+  monthly?: string;
+  yearly?: string;
+  total?: string;
+};
+
+export type ChangeDecisionResultDataSpentCount = {
+  /** Charges on a calendar day */
+  daily: number;
+  /** Charges in a week, from Monday on */
+  weekly: number;
+  /** Charges in a calendar month */
+  monthly: number;
+  /** Charges in a calendar year */
+  yearly: number;
+  /** Charges since `termsSince` */
+  total: number;
+};
+
+/**
+ * By the calendar of the network’s time zone, each charge on the day on which it was
+ * accepted, whenever it is answered
+ */
+export type ChangeDecisionResultDataSpent = {
+  /**
+   * Charged on a calendar day, pending charges included. Rounded to 15 digits where it has
+   * more
+   */
+  daily: number;
+  /**
+   * Charged in a week, from Monday on, pending charges included. Rounded to 15 digits
+   * where it has more
+   */
+  weekly: number;
+  /**
+   * Charged in a calendar month, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  monthly: number;
+  /**
+   * Charged in a calendar year, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  yearly: number;
+  /**
+   * Charged since `termsSince`, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  total: number;
+  exact?: ChangeDecisionResultDataSpentExact;
+  count: ChangeDecisionResultDataSpentCount;
+};
+
+export type ChangeDecisionResultDataPendingItem = {
+  /** Id of a billing request */
+  billingRequestId: string;
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** The amount; in major units */
+  amount: number;
+};
+
+export type ChangeDecisionResultData = {
+  /** Id of an agreement */
+  id: string;
+  /** Id of a customer */
+  customerId: string;
+  /** The customer’s identifier at the bank, also called `phrase` */
+  lookupID: string;
+  merchant: ChangeDecisionResultDataMerchant;
+  /**
+   * `approve_once`: the customer must approve each charge; `approve_recurring`: charges
+   * need no further approval; `deny`: no charges; `suspended`: no charges for now;
+   * `pending`: the customer has not yet answered
+   */
+  customerDecision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+  /** Whether the customer has blocked the merchant */
+  blockMerchant: boolean;
+  /**
+   * The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the
+   * decision), `expired` (from `validUntil` on), `not_yet_valid` (before `validFrom`),
+   * `active`
+   */
+  state: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active';
+  /** ISO 4217 code */
+  currency: string;
+  spendingLimits: SpendingLimits;
+  spent: ChangeDecisionResultDataSpent;
+  termsSince: string | null;
+  /**
+   * The largest amount that would be accepted now; `null` where no amount bounds it, 0
+   * where none would be accepted
+   */
+  chargeableNow: number | null;
+  /** When the merchant first asked; UTC */
+  createdAt: string;
+  /** When the decision last changed; UTC */
+  updatedAt: string;
+  /**
+   * Only of a denial: charges that the bank has been asked for and not answered, to be
+   * denied where they are not booked; at most 1 000
+   */
+  pending?: Array<ChangeDecisionResultDataPendingItem>;
+};
+
 export type ChangeDecisionResult = {
   /** The HTTP status */
   statusCode: 200;
   success: true;
   /** Human-readable text; do not parse it */
   message: string;
-  data: Decision;
+  data: ChangeDecisionResultData;
 };
 
 export type ChangeDecisionRefusal409Data = {
@@ -5277,6 +5527,14 @@ export interface Operations {
     };
     answer: GetAgreementResult;
   };
+  /** Give up an agreement */
+  releaseAgreement: {
+    path: {
+      /** Id of an agreement. One that is malformed counts as unknown. */
+      agreementId: string;
+    };
+    answer: ReleaseAgreementResult;
+  };
   /** List customer decisions */
   listDecisions: {
     query?: {
@@ -5682,6 +5940,7 @@ export const OPERATIONS = {
   cancelSubscription: {'method':'POST','path':'/v1/bank/customer/subscriptions/{scheduleId}/cancel'},
   listAgreements: {'method':'GET','path':'/v1/agreements','list':{'items':'agreements','next':'page'}},
   getAgreement: {'method':'GET','path':'/v1/agreements/{agreementId}'},
+  releaseAgreement: {'method':'POST','path':'/v1/agreements/{agreementId}/release'},
   listDecisions: {'method':'GET','path':'/v1/bank/customer-decisions','list':{'items':'decisions','next':'page'}},
   changeDecision: {'method':'PUT','path':'/v1/bank/customer-decisions/{id}'},
   pauseDecision: {'method':'POST','path':'/v1/bank/customer-decisions/{id}/pause'},

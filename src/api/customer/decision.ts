@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { PendingCharge } from '../../database/billing-request/stop-charges';
 import { changeDecision } from '../../database/intent/change-decision';
 import {
   listDecisions,
@@ -10,11 +11,18 @@ import { BANK } from '../http/callers';
 import { listAnswer } from '../http/list';
 import type { Call, PathCall, QueryCall } from '../http/call';
 import { section } from '../http/route';
-import { AGREEMENT_DECISIONS, AGREEMENT_STATES, CUSTOMER_DECISIONS } from '../../domain/lifecycle';
+import {
+  AGREEMENT_DECISIONS,
+  AGREEMENT_STATES,
+  CUSTOMER_DECISIONS,
+  type Decision,
+} from '../../domain/lifecycle';
+import { formatAmount } from '../../domain/money';
 import { id, idFilter, instant, oneOf, pagination } from '../http/request-fields';
 import * as shown from '../http/response-fields';
 import { pauseDecision, resumeDecision } from '../../database/decision/pause-decision';
 import type { Transaction } from '../../database/pool/connection';
+import type { Party } from '../../database/query/party';
 import { limitsGiven, spendingOf, spendingShown } from './spending-limits';
 
 export const decisionsQuery = z.strictObject({
@@ -99,6 +107,20 @@ const notActive = {
   refusedWith: { 409: { data: z.strictObject({ state: agreementState }), example: { state: 'revoked' } } },
 };
 
+/** Of the answer to a call that denies. */
+export const pendingShown = shown.seldom(
+  z.array(
+    z.strictObject({
+      billingRequestId: shown.id('billingRequest'),
+      reference: shown.reference,
+      amount: shown.money('The amount'),
+    }),
+  ),
+  'Only of a denial: charges that the bank has been asked for and not answered, to be denied where they are not booked; at most 1 000',
+);
+
+const decisionChanged = decisionShown.extend({ pending: pendingShown });
+
 const intentOpen = z.strictObject({ status: customerDecision, intentId: shown.id('intent') });
 
 /** Decisions of a bank's customers about merchants, for the bank to show and to change. */
@@ -110,31 +132,58 @@ async function listCustomerDecisions({ caller, query, deps }: QueryCall<typeof d
 
 type PathOfDecision = z.output<typeof decisionPath>;
 
-const updateCustomerDecision = (call: Call<z.output<typeof decisionBody>, unknown, PathOfDecision>) =>
-  act(call, (trx) => changeDecision(trx, call.caller.entityId, call.params.id, call.body));
-
-const pauseCustomerDecision = (call: Call<z.output<typeof pauseBody>, unknown, PathOfDecision>) =>
-  act(call, (trx) => pauseDecision(trx, call.caller.entityId, call.params.id, call.body.until));
-
-const resumeCustomerDecision = (call: PathCall<typeof decisionPath>) =>
-  act(call, (trx) => resumeDecision(trx, call.caller.entityId, call.params.id));
-
-function act(
-  { accept, caller, params }: PathCall<typeof decisionPath>,
-  change: (trx: Transaction) => Promise<void>,
-) {
+async function updateCustomerDecision({
+  accept,
+  body,
+  caller,
+  params,
+}: Call<z.output<typeof decisionBody>, unknown, PathOfDecision>) {
   return accept(async (trx) => {
-    await change(trx);
-    const decision = await readDecision(trx, caller, params.id);
-    return {
-      message: `The decision is ${wordsOf(decision)} from the next charge on`,
-      data: decisionData(decision),
-    };
+    const pending = await changeDecision(trx, caller.entityId, params.id, body);
+    const { message, data } = await readChanged(trx, caller, params.id);
+    return { message, data: { ...data, ...pendingOf(data.customerDecision, pending) } };
   });
+}
+
+async function pauseCustomerDecision({
+  accept,
+  body,
+  caller,
+  params,
+}: Call<z.output<typeof pauseBody>, unknown, PathOfDecision>) {
+  return accept(async (trx) => {
+    await pauseDecision(trx, caller.entityId, params.id, body.until);
+    return readChanged(trx, caller, params.id);
+  });
+}
+
+async function resumeCustomerDecision({ accept, caller, params }: PathCall<typeof decisionPath>) {
+  return accept(async (trx) => {
+    await resumeDecision(trx, caller.entityId, params.id);
+    return readChanged(trx, caller, params.id);
+  });
+}
+
+async function readChanged(trx: Transaction, caller: Party, agreementId: string) {
+  const decision = await readDecision(trx, caller, agreementId);
+  return {
+    message: `The decision is ${wordsOf(decision)} from the next charge on`,
+    data: decisionData(decision),
+  } as const;
 }
 
 const wordsOf = ({ decision, state }: DecisionRecord) =>
   state === 'paused' ? `${decision}, and paused,` : decision;
+
+/** As `pendingShown`. */
+export const pendingOf = (decision: Decision | null, pending: PendingCharge[]) =>
+  decision === 'deny' && {
+    pending: pending.map(({ id: billingRequestId, reference, amount, currency }) => ({
+      billingRequestId,
+      reference,
+      amount: formatAmount(amount, currency),
+    })),
+  };
 
 function decisionData(decision: DecisionRecord) {
   return {
@@ -170,12 +219,12 @@ export const decisionRoutes = [
     id: 'changeDecision',
     summary: 'Update a customer decision',
     description:
-      'Records that the customer has changed a decision; it applies from the next charge on. Limits may be set below what is spent; if `spendingLimits` is left out, they stay. A charge counts against the limits of the day on which it was accepted, whenever the bank answers it. `blockMerchant` `true` means `deny`, and refuses every later intent and charge of the merchant. Recurring schedules of the customer with this merchant follow the decision: `suspended` and `approve_once` suspend them, `deny` cancels them, and `approve_recurring` resumes those that an earlier decision had suspended. The merchant receives the webhook `decision.updated`.',
+      'Records that the customer has changed a decision; it applies from the next charge on. Limits may be set below what is spent; if `spendingLimits` is left out, they stay. A charge counts against the limits of the day on which it was accepted, whenever the bank answers it. `blockMerchant` `true` means `deny`, and refuses every later intent and charge of the merchant. `deny` declines pending charges that wait for the customer or that you have not been sent (`denied`, `billing.closed`); `pending` has the others: deny what you have not booked. Recurring schedules of the customer with this merchant follow the decision: `suspended` and `approve_once` suspend them, `deny` cancels them, and `approve_recurring` resumes those that an earlier decision had suspended. The merchant receives the webhook `decision.updated`.',
     takes: { ...BANK, params: decisionPath, body: decisionBody },
     answers: {
       200: {
         description: 'The decision is approve_recurring from the next charge on',
-        data: decisionShown,
+        data: decisionChanged,
       },
     },
     refusals: {

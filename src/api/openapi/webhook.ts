@@ -138,11 +138,11 @@ const DOCUMENTED = {
     to: ['bank'],
     summary: 'A charge was closed without your answer',
     description:
-      'Its response window has ended, or the merchant has cancelled it. Stop asking the customer, and do not debit any more. If you already have, reverse the debit and still send your answer: it gets a 409 and is recorded for reconciliation. Where `sequence` is 1, its `billing.request` was not sent to you and will not be, and there is nothing to do.',
+      'Its response window has ended, the merchant has cancelled it, or its agreement was denied. Stop asking the customer, and do not debit any more. If you already have, reverse the debit and still send your answer: it gets a 409 and is recorded for reconciliation. Where `sequence` is 1, its `billing.request` was not sent to you and will not be, and there is nothing to do.',
     item: {
       ...ofCharge,
       status: z.literal('declined'),
-      declineReason: shown.words('`expired`, `not_delivered` or `cancelled`', 'expired'),
+      declineReason: shown.words('`expired`, `not_delivered`, `cancelled` or `denied`', 'expired'),
     },
   },
   'billing.credit': {

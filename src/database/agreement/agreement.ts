@@ -83,8 +83,17 @@ export async function openAgreements(
     FROM business_now(${merchantId}) AS at,
          unnest(${ids}::text[], ${customerIds}::text[], ${bankIds}::text[]) AS n (id, customer_id, bank_id)
     ON CONFLICT (merchant_id, customer_id) DO NOTHING`;
-  const pairs = sql`a.merchant_id = ${merchantId} AND a.customer_id = ANY(${customerIds})`;
-  return lockAgreementsWhere(trx, pairs);
+  return lockAgreementsOf(trx, merchantId, customerIds);
+}
+
+/** Locks the agreements that a merchant has with the given customers. */
+export async function lockAgreementsOf(
+  trx: Executor,
+  merchantId: string,
+  customerIds: string[],
+): Promise<Agreement[]> {
+  if (customerIds.length === 0) return [];
+  return lockAgreementsWhere(trx, sql`a.merchant_id = ${merchantId} AND a.customer_id = ANY(${customerIds})`);
 }
 
 export async function blockersOf(

@@ -15,7 +15,7 @@ import { signalAnswered } from '../schedule/write-schedules';
 import type { TypedAnnouncement, Transition } from '../transition/transition';
 import { writeTransitions } from '../transition/write-transition';
 
-/** A merchant or its provider closes a charge by cancelling it. */
+/** A merchant or its provider closes a charge by cancelling it, or by giving up its agreement. */
 export type ClosedBy = 'bank' | 'network' | 'merchant' | 'provider';
 
 export interface Outcome {
@@ -75,6 +75,8 @@ interface End {
   undelivered?: ReadonlySet<string>;
   /** Left out if the workflow that waits ends the charges itself. */
   signal?: 'bankAnswered' | 'cancelled';
+  /** Also of an end that a bank caused: otherwise than by its answer to the charge. */
+  tellsPayersBank?: true;
   /** For the events. */
   details?: Record<string, unknown>;
 }
@@ -147,10 +149,11 @@ function endOf(keyring: Keyring, charge: Outcome, end: End, deliveryId = ''): Tr
 /** A bank is told of an end that it did not cause, if it was asked at all. */
 function toPayersBank(
   charge: Outcome,
-  { cause, undelivered }: End,
+  { cause, undelivered, tellsPayersBank }: End,
 ): TypedAnnouncement<'billing.closed'> | undefined {
   const { id: billingRequestId, reference, declineReason, bankId: entityId, batchId, workflowId } = charge;
-  if (cause === 'bank' || declineReason === null || declineReason === 'limit_reached') return undefined;
+  const isItsAnswer = cause === 'bank' && !tellsPayersBank;
+  if (isItsAnswer || declineReason === null || declineReason === 'limit_reached') return undefined;
   const sequence = chargeClosedSequence(charge, !undelivered?.has(charge.id));
   const item = { billingRequestId, sequence, reference, status: 'declined', declineReason } as const;
   return { entityId, batchId, workflowId, item };
