@@ -2712,7 +2712,7 @@ export type ReconciliationExceptionWithEventsEventsItem = {
   type: string;
   /** When it happened; UTC */
   at: string;
-  /** Who caused it; `network` for a response window that ended */
+  /** Who caused it; `network` for a response window that ended, or a line of a bank’s file */
   cause: 'merchant' | 'provider' | 'bank' | 'operator' | 'network';
   /**
    * The first thing that went wrong. `unanswered`: the bank had the charge, or the refund,
@@ -4196,10 +4196,11 @@ export type ReleaseAgreementResultData = {
   decision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
   /**
    * The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the
-   * decision), `expired` (from `validUntil` on), `not_yet_valid` (before `validFrom`),
-   * `active`
+   * decision), `expired` (from `validUntil` on), `paused` (by the customer),
+   * `not_yet_valid` (before `validFrom`), `active`
    */
   state: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active';
+  pausedUntil: string | null;
   /** ISO 4217 code */
   currency: string;
   spendingLimits: SpendingLimits;
@@ -4355,10 +4356,11 @@ export type ChangeDecisionResultData = {
   blockMerchant: boolean;
   /**
    * The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the
-   * decision), `expired` (from `validUntil` on), `not_yet_valid` (before `validFrom`),
-   * `active`
+   * decision), `expired` (from `validUntil` on), `paused` (by the customer),
+   * `not_yet_valid` (before `validFrom`), `active`
    */
   state: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active';
+  pausedUntil: string | null;
   /** ISO 4217 code */
   currency: string;
   spendingLimits: SpendingLimits;

@@ -12,7 +12,6 @@ export function termsInWords(limits: SpendingLimits, currency: string, timeZone:
   const { perCharge, validFrom, validUntil } = limits;
   // Decimals that are zero only lengthen the sentence.
   const money = (amount: bigint) => inMoney({ amount, currency }).replace(/\.0+$/, '');
-  const charges = (count: bigint) => (count === 1n ? '1 charge' : `${count.toLocaleString('en-US')} charges`);
   const sums = eachWindow((window) => limits[window]);
   const counts = inWindows(
     eachWindow((window) => limits[`count.${window}`]),
@@ -35,6 +34,8 @@ export function termsInWords(limits: SpendingLimits, currency: string, timeZone:
   ].join(', ');
   return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`;
 }
+
+const charges = (count: bigint) => (count === 1n ? '1 charge' : `${count.toLocaleString('en-US')} charges`);
 
 const inWindows = (most: Record<keyof typeof SPANS, bigint | null>, words: (most: bigint) => string) =>
   Object.entries(SPANS).flatMap(([window, span]) => {
