@@ -83,6 +83,7 @@ const decision = {
   merchant: { id: 'mch_1', name: 'Palm Grocers' },
   customerDecision: 'deny' as const,
   state: 'revoked' as const,
+  pausedUntil: null,
   spendingLimits: limits,
   spent: sums,
   termsSince: null,

@@ -15,7 +15,7 @@ export type HeadersTooLarge = {
  * What was refused and why, for programs: one of a closed list; `docs/errors.md` says what
  * to do
  */
-export type ErrorCode = 'invalid_request' | 'currency_mismatch' | 'unauthenticated' | 'forbidden' | 'cross_site' | 'not_approved' | 'merchant_not_trusted' | 'party_disabled' | 'limit_reached' | 'consent_not_yet_valid' | 'consent_expired' | 'not_found' | 'method_not_allowed' | 'request_too_slow' | 'already_answered' | 'late_answer' | 'duplicate_transaction_id' | 'not_a_charge' | 'not_refundable' | 'not_cancellable' | 'exceeds_remaining' | 'held_by_exception' | 'already_resolved' | 'resolution_not_allowed' | 'booked_at_bank' | 'intent_open' | 'schedule_ended' | 'schedule_suspended' | 'already_linked' | 'client_ref_taken' | 'delivery_withdrawn' | 'no_webhook_url' | 'clock_advancing' | 'sandbox_refused' | 'idempotency_key_in_use' | 'body_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'rate_limited' | 'asked_too_often' | 'headers_too_large' | 'internal' | 'unavailable' | 'outcome_unknown';
+export type ErrorCode = 'invalid_request' | 'currency_mismatch' | 'unauthenticated' | 'forbidden' | 'cross_site' | 'not_approved' | 'merchant_not_trusted' | 'party_disabled' | 'limit_reached' | 'consent_not_yet_valid' | 'consent_expired' | 'consent_paused' | 'not_found' | 'method_not_allowed' | 'request_too_slow' | 'already_answered' | 'late_answer' | 'duplicate_transaction_id' | 'not_a_charge' | 'not_refundable' | 'not_cancellable' | 'exceeds_remaining' | 'held_by_exception' | 'already_resolved' | 'resolution_not_allowed' | 'booked_at_bank' | 'intent_open' | 'consent_not_active' | 'schedule_ended' | 'schedule_suspended' | 'already_linked' | 'client_ref_taken' | 'delivery_withdrawn' | 'no_webhook_url' | 'clock_advancing' | 'sandbox_refused' | 'idempotency_key_in_use' | 'body_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'rate_limited' | 'asked_too_often' | 'headers_too_large' | 'internal' | 'unavailable' | 'outcome_unknown';
 
 export type TokenRequest = {
   grant_type: 'client_credentials';
@@ -451,6 +451,7 @@ export type Schedule = {
    * declined charge is being retried; `completed`, `cancelled` and `failed` are final
    */
   status: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
+  suspendedReason: ScheduleSuspendedReason | null;
   nextBillingDate: string | null;
   /** Billings that ran, successful or failed */
   billingsCompleted: number;
@@ -508,6 +509,7 @@ export type ScheduleWithBillings = {
    * declined charge is being retried; `completed`, `cancelled` and `failed` are final
    */
   status: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
+  suspendedReason: ScheduleWithBillingsSuspendedReason | null;
   nextBillingDate: string | null;
   /** Billings that ran, successful or failed */
   billingsCompleted: number;
@@ -565,6 +567,7 @@ export type Subscription = {
    * declined charge is being retried; `completed`, `cancelled` and `failed` are final
    */
   status: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
+  suspendedReason: SubscriptionSuspendedReason | null;
   nextBillingDate: string | null;
   /** Billings that ran, successful or failed */
   billingsCompleted: number;
@@ -607,6 +610,7 @@ export type SubscriptionWithBillings = {
    * declined charge is being retried; `completed`, `cancelled` and `failed` are final
    */
   status: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
+  suspendedReason: SubscriptionWithBillingsSuspendedReason | null;
   nextBillingDate: string | null;
   /** Billings that ran, successful or failed */
   billingsCompleted: number;
@@ -643,10 +647,11 @@ export type Agreement = {
   decision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
   /**
    * The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the
-   * decision), `expired` (from `validUntil` on), `not_yet_valid` (before `validFrom`),
-   * `active`
+   * decision), `expired` (from `validUntil` on), `paused` (by the customer),
+   * `not_yet_valid` (before `validFrom`), `active`
    */
   state: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active';
+  pausedUntil: string | null;
   /** ISO 4217 code */
   currency: string;
   spendingLimits: SpendingLimits;
@@ -681,10 +686,11 @@ export type Decision = {
   blockMerchant: boolean;
   /**
    * The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the
-   * decision), `expired` (from `validUntil` on), `not_yet_valid` (before `validFrom`),
-   * `active`
+   * decision), `expired` (from `validUntil` on), `paused` (by the customer),
+   * `not_yet_valid` (before `validFrom`), `active`
    */
   state: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active';
+  pausedUntil: string | null;
   /** ISO 4217 code */
   currency: string;
   spendingLimits: SpendingLimits;
@@ -1729,8 +1735,8 @@ export type DecisionUpdatedItem = {
   customerDecision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
   /**
    * The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the
-   * decision), `expired` (from `validUntil` on), `not_yet_valid` (before `validFrom`),
-   * `active`
+   * decision), `expired` (from `validUntil` on), `paused` (by the customer),
+   * `not_yet_valid` (before `validFrom`), `active`
    */
   state: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active';
   /** ISO 4217 code */
@@ -2048,6 +2054,7 @@ export type RecurringUpdatedItem = {
    * declined charge is being retried; `completed`, `cancelled` and `failed` are final
    */
   previousStatus: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
+  suspendedReason: RecurringUpdatedItemSuspendedReason | null;
   nextBillingDate: string | null;
   /** Billings that ran, successful or failed */
   billingsCompleted: number;
@@ -2224,6 +2231,9 @@ export type BillingRequestCredit = {
   dueBy: string;
 };
 
+/** Why it is `suspended`: the first that holds; otherwise `null` */
+export type ScheduleSuspendedReason = 'not_approved' | 'consent_not_yet_valid' | 'consent_expired' | 'consent_paused' | 'merchant_not_trusted' | 'party_disabled';
+
 export type ScheduleLastDecline = {
   /** Transaction reference, unique in the network */
   reference: string;
@@ -2232,6 +2242,9 @@ export type ScheduleLastDecline = {
   /** When it was declined; UTC */
   at: string;
 };
+
+/** Why it is `suspended`: the first that holds; otherwise `null` */
+export type ScheduleWithBillingsSuspendedReason = 'not_approved' | 'consent_not_yet_valid' | 'consent_expired' | 'consent_paused' | 'merchant_not_trusted' | 'party_disabled';
 
 export type ScheduleWithBillingsLastDecline = {
   /** Transaction reference, unique in the network */
@@ -2269,6 +2282,9 @@ export type SubscriptionMerchant = {
   name: string;
 };
 
+/** Why it is `suspended`: the first that holds; otherwise `null` */
+export type SubscriptionSuspendedReason = 'not_approved' | 'consent_not_yet_valid' | 'consent_expired' | 'consent_paused' | 'merchant_not_trusted' | 'party_disabled';
+
 export type SubscriptionLastDecline = {
   /** Transaction reference, unique in the network */
   reference: string;
@@ -2284,6 +2300,9 @@ export type SubscriptionWithBillingsMerchant = {
   /** Name */
   name: string;
 };
+
+/** Why it is `suspended`: the first that holds; otherwise `null` */
+export type SubscriptionWithBillingsSuspendedReason = 'not_approved' | 'consent_not_yet_valid' | 'consent_expired' | 'consent_paused' | 'merchant_not_trusted' | 'party_disabled';
 
 export type SubscriptionWithBillingsLastDecline = {
   /** Transaction reference, unique in the network */
@@ -2755,6 +2774,9 @@ export type ExceptionOpenedItemResolution = 'no_money_moved' | 'reversed' | 'con
  * `written_off`, no party corrects it; `no_difference`, there was nothing to mend
  */
 export type ExceptionResolvedItemResolution = 'no_money_moved' | 'reversed' | 'confirmed' | 'written_off' | 'no_difference';
+
+/** Why it is `suspended`: the first that holds; otherwise `null` */
+export type RecurringUpdatedItemSuspendedReason = 'not_approved' | 'consent_not_yet_valid' | 'consent_expired' | 'consent_paused' | 'merchant_not_trusted' | 'party_disabled';
 
 export type CreateTokenRefusal400 = {
   /** One of RFC 6749 §5.2, or `temporarily_unavailable` or `server_error` */
@@ -4383,6 +4405,67 @@ export type ChangeDecisionRefusal409 = {
   data?: ChangeDecisionRefusal409Data;
 };
 
+export type PauseDecisionBody = {
+  /** When the pause ends by itself; left out, the customer resumes */
+  until?: string | undefined;
+};
+
+export type PauseDecisionResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: Decision;
+};
+
+export type PauseDecisionRefusal409Data = {
+  /**
+   * The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the
+   * decision), `expired` (from `validUntil` on), `paused` (by the customer),
+   * `not_yet_valid` (before `validFrom`), `active`
+   */
+  state: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active';
+};
+
+export type PauseDecisionRefusal409 = {
+  /** The HTTP status */
+  statusCode: 409;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: PauseDecisionRefusal409Data;
+};
+
+export type ResumeDecisionResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: Decision;
+};
+
+export type ResumeDecisionRefusal409Data = {
+  /**
+   * The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the
+   * decision), `expired` (from `validUntil` on), `paused` (by the customer),
+   * `not_yet_valid` (before `validFrom`), `active`
+   */
+  state: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active';
+};
+
+export type ResumeDecisionRefusal409 = {
+  /** The HTTP status */
+  statusCode: 409;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: ResumeDecisionRefusal409Data;
+};
+
 export type ListTransactionsResultData = {
   /** The entries of this page */
   transactions: Array<Transaction>;
@@ -5476,6 +5559,23 @@ export interface Operations {
     body: ChangeDecisionBody;
     answer: ChangeDecisionResult;
   };
+  /** Pause a customer’s permission */
+  pauseDecision: {
+    path: {
+      /** Id of an agreement. One that is malformed counts as unknown. */
+      id: string;
+    };
+    body: PauseDecisionBody;
+    answer: PauseDecisionResult;
+  };
+  /** Resume a customer’s permission */
+  resumeDecision: {
+    path: {
+      /** Id of an agreement. One that is malformed counts as unknown. */
+      id: string;
+    };
+    answer: ResumeDecisionResult;
+  };
   /** List transactions */
   listTransactions: {
     query?: {
@@ -5838,6 +5938,8 @@ export const OPERATIONS = {
   releaseAgreement: {'method':'POST','path':'/v1/agreements/{agreementId}/release'},
   listDecisions: {'method':'GET','path':'/v1/bank/customer-decisions','list':{'items':'decisions','next':'page'}},
   changeDecision: {'method':'PUT','path':'/v1/bank/customer-decisions/{id}'},
+  pauseDecision: {'method':'POST','path':'/v1/bank/customer-decisions/{id}/pause'},
+  resumeDecision: {'method':'POST','path':'/v1/bank/customer-decisions/{id}/resume'},
   listTransactions: {'method':'GET','path':'/v1/transaction-history','list':{'items':'transactions','next':'page'}},
   getTransaction: {'method':'GET','path':'/v1/transaction-details'},
   searchTransactions: {'method':'POST','path':'/v1/transaction-history/search'},

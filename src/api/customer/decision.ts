@@ -9,7 +9,7 @@ import {
 } from '../../database/decision/list-decisions';
 import { BANK } from '../http/callers';
 import { listAnswer } from '../http/list';
-import type { Call, QueryCall } from '../http/call';
+import type { Call, PathCall, QueryCall } from '../http/call';
 import { section } from '../http/route';
 import {
   AGREEMENT_DECISIONS,
@@ -18,8 +18,10 @@ import {
   type Decision,
 } from '../../domain/lifecycle';
 import { formatAmount } from '../../domain/money';
-import { id, idFilter, oneOf, pagination } from '../http/request-fields';
+import { id, idFilter, instant, oneOf, pagination } from '../http/request-fields';
 import * as shown from '../http/response-fields';
+import { pauseDecision, resumeDecision } from '../../database/decision/pause-decision';
+import type { Transaction } from '../../database/pool/connection';
 import { limitsGiven, spendingOf, spendingShown } from './spending-limits';
 
 export const decisionsQuery = z.strictObject({
@@ -41,6 +43,12 @@ const decisionBody = z.strictObject({
   blockMerchant,
 });
 
+const pauseBody = z.strictObject({
+  until: instant
+    .meta({ description: 'When the pause ends by itself; left out, the customer resumes' })
+    .optional(),
+});
+
 export const customerDecision = oneOf(
   AGREEMENT_DECISIONS,
   '`approve_once`: the customer must approve each charge; `approve_recurring`: charges need no further approval; `deny`: no charges; `suspended`: no charges for now; `pending`: the customer has not yet answered',
@@ -49,12 +57,16 @@ export const customerDecision = oneOf(
 
 export const agreementState = oneOf(
   AGREEMENT_STATES,
-  'The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the decision), `expired` (from `validUntil` on), `not_yet_valid` (before `validFrom`), `active`',
+  'The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the decision), `expired` (from `validUntil` on), `paused` (by the customer), `not_yet_valid` (before `validFrom`), `active`',
   'active',
 );
 
 const terms = {
   state: agreementState,
+  pausedUntil: shown
+    .moment('When a pause ends by itself; `null` if it does not, or there is none')
+    .nullable()
+    .meta({ example: null }),
   currency: shown.currency,
   ...spendingShown,
   createdAt: shown.moment('When the merchant first asked'),
@@ -103,6 +115,11 @@ export const pendingShown = shown.seldom(
 
 const decisionChanged = decisionShown.extend({ pending: pendingShown });
 
+const notActive = {
+  refusals: { consent_not_active: 'The decision is `pending`, `revoked` or `expired` (`data.state`)' },
+  refusedWith: { 409: { data: z.strictObject({ state: agreementState }), example: { state: 'revoked' } } },
+};
+
 const intentOpen = z.strictObject({ status: customerDecision, intentId: shown.id('intent') });
 
 /** Decisions of a bank's customers about merchants, for the bank to show and to change. */
@@ -112,31 +129,43 @@ async function listCustomerDecisions({ caller, query, deps }: QueryCall<typeof d
   return listAnswer(['decision', 'decisions'], found, query, decisionData);
 }
 
-async function updateCustomerDecision({
-  accept,
-  body,
-  caller,
-  params,
-}: Call<z.output<typeof decisionBody>, unknown, z.output<typeof decisionPath>>) {
+type PathOfDecision = z.output<typeof decisionPath>;
+
+const updateCustomerDecision = (call: Call<z.output<typeof decisionBody>, unknown, PathOfDecision>) =>
+  act(call, (trx) => changeDecision(trx, call.caller.entityId, call.params.id, call.body));
+
+const pauseCustomerDecision = (call: Call<z.output<typeof pauseBody>, unknown, PathOfDecision>) =>
+  act(call, (trx) => pauseDecision(trx, call.caller.entityId, call.params.id, call.body.until));
+
+const resumeCustomerDecision = (call: PathCall<typeof decisionPath>) =>
+  act(call, (trx) => resumeDecision(trx, call.caller.entityId, call.params.id));
+
+function act(
+  { accept, caller, params }: PathCall<typeof decisionPath>,
+  change: (trx: Transaction) => Promise<PendingCharge[] | void>,
+) {
   return accept(async (trx) => {
-    const pending = await changeDecision(trx, caller.entityId, params.id, body);
+    const pending = await change(trx);
     const decision = await readDecision(trx, caller, params.id);
     return {
-      message: `The decision is ${decision.decision} from the next charge on`,
+      message: `The decision is ${wordsOf(decision)} from the next charge on`,
       data: { ...decisionData(decision), ...pendingOf(decision.decision, pending) },
     };
   });
 }
 
 /** As `pendingShown`. */
-export const pendingOf = (decision: Decision | null, pending: PendingCharge[]) =>
+export const pendingOf = (decision: Decision | null, pending: PendingCharge[] | void) =>
   decision === 'deny' && {
-    pending: pending.map(({ id: billingRequestId, reference, amount, currency }) => ({
+    pending: (pending ?? []).map(({ id: billingRequestId, reference, amount, currency }) => ({
       billingRequestId,
       reference,
       amount: formatAmount(amount, currency),
     })),
   };
+
+const wordsOf = ({ decision, state }: DecisionRecord) =>
+  state === 'paused' ? `${decision}, and paused,` : decision;
 
 function decisionData(decision: DecisionRecord) {
   return {
@@ -152,8 +181,8 @@ function decisionData(decision: DecisionRecord) {
 
 /** The terms of an agreement, and what is spent. */
 export function termsOf(agreement: DecisionRecord) {
-  const { state, currency, createdAt, updatedAt } = agreement;
-  return { state, currency, ...spendingOf(agreement), createdAt, updatedAt };
+  const { state, pausedUntil, currency, createdAt, updatedAt } = agreement;
+  return { state, pausedUntil, currency, ...spendingOf(agreement), createdAt, updatedAt };
 }
 
 const route = section('Customer decisions');
@@ -187,5 +216,32 @@ export const decisionRoutes = [
     },
     refusedWith: { 409: { data: intentOpen } },
     handle: updateCustomerDecision,
+  }),
+  route('post', '/v1/bank/customer-decisions/:id/pause', {
+    id: 'pauseDecision',
+    summary: 'Pause a customer’s permission',
+    description:
+      'Nothing is charged until `until`, or until the customer resumes; a new `until` moves the end of a pause. Charges are refused with `consent_paused`, schedules are `suspended`, and what falls due is `skipped` and not charged later. Decision and limits stay; only `until`, resuming and `deny` end a pause. The merchant receives `decision.updated`.',
+    takes: { ...BANK, params: decisionPath, body: pauseBody },
+    answers: {
+      200: {
+        description: 'The decision is approve_recurring, and paused, from the next charge on',
+        data: decisionChanged,
+        example: { state: 'paused', chargeableNow: 0 },
+      },
+    },
+    ...notActive,
+    handle: pauseCustomerDecision,
+  }),
+  route('post', '/v1/bank/customer-decisions/:id/resume', {
+    id: 'resumeDecision',
+    summary: 'Resume a customer’s permission',
+    description: 'Ends the customer’s pause. What is not paused stays as it is.',
+    takes: { ...BANK, params: decisionPath },
+    answers: {
+      200: { description: 'The decision is approve_recurring from the next charge on', data: decisionChanged },
+    },
+    ...notActive,
+    handle: resumeCustomerDecision,
   }),
 ];

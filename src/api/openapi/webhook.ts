@@ -282,6 +282,7 @@ const DOCUMENTED = {
       scheduleId: shown.id('schedule'),
       status: scheduleStatus,
       previousStatus: scheduleStatus,
+      suspendedReason: schedule.shape.suspendedReason,
       nextBillingDate: schedule.shape.nextBillingDate,
       billingsCompleted: schedule.shape.billingsCompleted,
       amount: shown.money('The amount of the next charge'),

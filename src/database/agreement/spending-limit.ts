@@ -69,15 +69,21 @@ export const STATE = `CASE
   WHEN a.decision = 'deny' OR a.blocked THEN 'revoked'
   WHEN a.decision IN ('suspended', 'pending') THEN a.decision
   WHEN period.at >= (a.limits)."validUntil" THEN 'expired'
+  WHEN period.at < a.paused_until THEN 'paused'
   WHEN period.at < (a.limits)."validFrom" THEN 'not_yet_valid'
   ELSE 'active' END`;
+
+/** SQL: the cases in which a moment lies in a span of the row without charges. */
+export const spanCases = (at: string): string => `
+  WHEN ${at} < (a.limits)."validFrom" THEN 'consent_not_yet_valid'
+  WHEN ${at} >= (a.limits)."validUntil" THEN 'consent_expired'
+  WHEN ${at} < a.paused_until THEN 'consent_paused'`;
 
 /** SQL: why a charge is refused, in the order of the contract; null where it is not. */
 const REFUSAL = `CASE
   WHEN a.decision NOT IN ('approve_once', 'approve_recurring') OR a.blocked THEN 'not_approved'
   WHEN a.currency <> period.currency THEN 'currency_mismatch'
-  WHEN period.at < (a.limits)."validFrom" THEN 'consent_not_yet_valid'
-  WHEN period.at >= (a.limits)."validUntil" THEN 'consent_expired'
+  ${spanCases('period.at')}
   ${LIMITS.map((limit) => `WHEN ${refuses(limit)} THEN '${limit}'`).join('\n  ')} END`;
 
 const COUNTED = SUMS.map(

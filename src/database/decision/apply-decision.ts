@@ -1,20 +1,11 @@
-import type { AgreementState, Decision } from '../../domain/lifecycle';
-import type { Executor } from '../pool/connection';
-import { shownLimits, type SpendingLimits } from '../../domain/spending-limit';
+import type { Decision } from '../../domain/lifecycle';
+import type { SpendingLimits } from '../../domain/spending-limit';
 import type { Cause } from '../../domain/words/timeline';
-import { raw } from '../pool/statement';
-import {
-  limitsFrom,
-  recountSpending,
-  STATE,
-  storedLimits,
-  type StoredLimits,
-} from '../agreement/spending-limit';
-import { makePaymentId } from '../agreement/payment-id';
+import type { Executor } from '../pool/connection';
+import { recountSpending, storedLimits } from '../agreement/spending-limit';
 import { syncSchedulesWithAgreement } from '../schedule/align-schedules';
-import { holdByTerms } from '../schedule/hold-schedules';
-import type { Row } from '../transition/transition';
-import { writeTransitions } from '../transition/write-transition';
+import { holdByPause, holdByTerms } from '../schedule/hold-schedules';
+import { recordChange } from './record-change';
 
 interface Terms {
   currency: string;
@@ -74,6 +65,7 @@ async function decide(
       spent_total = CASE WHEN ${renews} THEN 0 ELSE spent_total END,
       charges_total = CASE WHEN ${renews} THEN 0 ELSE charges_total END,
       granted_at = CASE WHEN ${withCharge} THEN at END,
+      paused_until = CASE WHEN ${decision} <> 'deny' THEN paused_until END,
       currency_before = CASE WHEN ${withCharge} AND ${replace} THEN currency END,
       limits_before = CASE WHEN ${withCharge} AND ${replace} THEN limits END,
       currency = coalesce(${terms?.currency ?? null}, currency)
@@ -83,6 +75,7 @@ async function decide(
     RETURNING moment.at, moment.before, a.currency`;
   if (currency !== before) await recountSpending(trx, agreementId);
   if (terms) await holdByTerms(trx, { id: agreementId, at }, terms.limits);
+  if (decision === 'deny') await holdByPause(trx, { id: agreementId, at }, at);
   const tells = { merchant: unasked, bank: unasked && cause !== 'bank' };
   await recordChange(
     trx,
@@ -90,69 +83,4 @@ async function decide(
     { event: 'agreement.decided', cause, tells, details: { ...decided } },
   );
   await syncSchedulesWithAgreement(trx, agreementId, cause);
-}
-
-interface Changed extends Row {
-  decision: Decision;
-  blocked: boolean;
-  state: AgreementState;
-  currency: string;
-  limits: StoredLimits | null;
-  merchantId: string;
-  customerId: string;
-  bankId: string;
-  lookupId: string;
-  paymentIdKey: string;
-  announced: number;
-  announcedToBank: number;
-}
-
-/** Records a change that the caller has made and counted in `sequence`, and tells of it. */
-async function recordChange(
-  trx: Executor,
-  { id, at }: { id: string; at: Date },
-  change: {
-    event: 'agreement.decided';
-    cause: Cause;
-    tells: { merchant: boolean; bank: boolean };
-    details: Record<string, unknown>;
-  },
-): Promise<void> {
-  const { tells, details, ...recorded } = change;
-  const changed = await trx.oneRow<Changed>`
-    UPDATE agreements a SET announced = announced + ${tells.merchant ? 1 : 0},
-      announced_to_bank = announced_to_bank + ${tells.bank ? 1 : 0}
-    FROM (SELECT ${at}::timestamptz AS at) AS period
-    WHERE a.id = ${id}
-    RETURNING a.id, a.sequence, period.at, a.decision, a.blocked, ${raw(STATE)} AS state, a.currency,
-      jsonb_strip_nulls(to_jsonb(a.limits)) AS limits, a.merchant_id, a.customer_id, a.bank_id,
-      (SELECT lookup_id FROM customers WHERE id = a.customer_id) AS lookup_id, a.payment_id_key,
-      a.announced, a.announced_to_bank`;
-  const { merchantId, bankId, sequence, decision, blocked, state, currency, limits } = changed;
-  const { announced, announcedToBank } = changed;
-  const item = itemOf(trx, changed);
-  const told = [
-    ...(tells.merchant ? [{ entityId: merchantId, item: { ...item, sequence: announced } }] : []),
-    ...(tells.bank ? [{ entityId: bankId, item: { ...item, sequence: announcedToBank } }] : []),
-  ];
-  await writeTransitions(trx, {
-    ...recorded,
-    row: { id, sequence, at },
-    details: { ...details, decision, blocked, state, terms: { currency, limits } },
-    announces: { 'decision.updated': told },
-  });
-}
-
-function itemOf(trx: Executor, changed: Changed) {
-  const { id, merchantId, customerId, lookupId, paymentIdKey, decision, state, currency, limits } = changed;
-  return {
-    id,
-    customerId,
-    lookupID: lookupId,
-    paymentID: makePaymentId(trx.keyring, paymentIdKey, id, merchantId),
-    customerDecision: decision,
-    state,
-    currency,
-    spendingLimits: shownLimits(limitsFrom(limits), currency),
-  };
 }

@@ -26,6 +26,8 @@ export interface DecisionRecord {
   /** Pending or settled in the windows that hold the merchant's now, by the network's calendar. */
   spent: Record<keyof Spent, string>;
   termsSince: Date | null;
+  /** Null where it is not paused, or paused without an end. */
+  pausedUntil: Date | null;
   createdAt: Date;
   updatedAt: Date;
 }
@@ -34,7 +36,8 @@ const decisionsIn = (
   timeZone: string,
 ) => sql`SELECT a.id, a.merchant_id, m.name AS merchant_name, a.customer_id, a.bank_id, c.lookup_id,
     a.decision, ${raw(STATE)} AS state, a.approved, a.payment_id_key, a.blocked, a.currency, to_jsonb(a.limits) AS limits,
-    ${raw(SPENT)} AS spent, a.terms_since, a.created_at, a.updated_at
+    ${raw(SPENT)} AS spent, a.terms_since,
+    CASE WHEN period.at < a.paused_until THEN nullif(a.paused_until, 'infinity') END AS paused_until, a.created_at, a.updated_at
   FROM agreements a JOIN customers c ON c.id = a.customer_id JOIN entities m ON m.id = a.merchant_id,
     LATERAL ${periodOf(sql`a.merchant_id`, timeZone)} AS period`;
 

@@ -38,6 +38,8 @@ interface Others {
   'intent.superseded': Quiet & Wakes & Announces<'billing.intent.response', 'billing.intent.closed'>;
   // A decision that answers an intent is told by the intent's end.
   'agreement.decided': Quiet & Announces<never, 'decision.updated'>;
+  'agreement.paused': Quiet & Announces<never, 'decision.updated'>;
+  'agreement.resumed': Quiet & Announces<never, 'decision.updated'>;
   'exception.opened': Quiet & Announces<'exception.opened'>;
   'exception.updated': Quiet;
   'exception.investigating': Quiet;

@@ -2,7 +2,7 @@ import type { ExceptionKind, Resolution } from '../books/reconciliation-exceptio
 import type { AgreementState, Decision, ExceptionState, RefundStatus } from '../lifecycle';
 import type { Metadata } from '../metadata';
 import { formatAmount } from '../money';
-import type { ScheduleStatus } from '../recurring/recurring';
+import type { ScheduleStatus, SuspendedReason } from '../recurring/recurring';
 import type { Limit, ShownLimits } from '../spending-limit';
 import type { WebhookType } from './webhook';
 
@@ -86,6 +86,7 @@ interface Items {
   'recurring.updated': Schedule & {
     status: ScheduleStatus;
     previousStatus: ScheduleStatus;
+    suspendedReason: SuspendedReason | null;
     nextBillingDate: Date | null;
     billingsCompleted: number;
     previousAmount: bigint | undefined;

@@ -58,6 +58,7 @@ describe('an agreement', () => {
       merchantId: parties.merchantId,
       decision: 'approve_recurring',
       state: 'active',
+      pausedUntil: null,
       currency: 'NGN',
       spendingLimits: { ...UNLIMITED, daily: 5000 },
       spent: SPENT_ONCE,

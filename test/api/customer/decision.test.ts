@@ -88,6 +88,7 @@ describe('the list of decisions', () => {
           merchant: { id: parties.merchantId, name: 'Merchant' },
           customerDecision: 'approve_recurring',
           state: 'active',
+          pausedUntil: null,
           spendingLimits: { ...UNLIMITED, daily: 5000 },
           spent: SPENT_ONCE,
           termsSince: null,

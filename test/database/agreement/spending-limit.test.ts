@@ -6,6 +6,7 @@ import {
   spentFrom,
 } from '../../../src/database/agreement/spending-limit';
 import { acceptCharges } from '../../../src/database/billing-request/accept-billing-requests';
+import { pauseDecision, resumeDecision } from '../../../src/database/decision/pause-decision';
 import { applyDecision } from '../../../src/database/decision/apply-decision';
 import { readDecision } from '../../../src/database/decision/list-decisions';
 import type { Executor } from '../../../src/database/pool/connection';
@@ -62,6 +63,7 @@ class Model {
     return this.latest > today ? this.latest : today;
   }
   latest = '';
+  pausedUntil: Date | null = null;
 
   private in(window: Window, today: string): Counted[] {
     const now = windowOf(window, this.dayAt(today));
@@ -84,6 +86,7 @@ class Model {
     if (!this.decision.startsWith('approve')) return 'not_approved';
     if (limits.validFrom && at < limits.validFrom) return 'consent_not_yet_valid';
     if (limits.validUntil && at >= limits.validUntil) return 'consent_expired';
+    if (this.pausedUntil && at < this.pausedUntil) return 'consent_paused';
     const after: Record<string, bigint> = { perCharge: amount };
     for (const [name, sum] of Object.entries(this.spent(today)))
       after[name] = sum + (name.startsWith('count.') ? 1n : amount);
@@ -151,6 +154,13 @@ const actsFrom = (start: Date) =>
       {
         weight: 1,
         arbitrary: fc.record({
+          do: fc.constant('pause' as const),
+          hours: fc.constantFrom(null, 1, 24, 48),
+        }),
+      },
+      {
+        weight: 1,
+        arbitrary: fc.record({
           do: fc.constant('decide' as const),
           decision: fc.constantFrom<Decision>('approve_recurring', 'approve_once', 'suspended', 'deny'),
         }),
@@ -170,7 +180,7 @@ const stories = fc.constantFrom(...DAYS).chain(([timeZone, day]) => {
 });
 
 it('charges count in every window, and are refused by the first limit that they pass, as a model in memory has it', async () => {
-  const { merchantId, agreementId } = await standingApproval(db);
+  const { merchantId, bankId, agreementId } = await standingApproval(db);
   const party = { entityId: merchantId, role: 'merchant' } as const;
   const seen = new Set<string | null>();
 
@@ -215,8 +225,17 @@ it('charges count in every window, and are refused by the first limit that they 
             );
             await setClock(trx, merchantId, now);
             break;
+          case 'pause': {
+            const { state } = await readDecision(trx, party, agreementId);
+            if (state === 'revoked' || state === 'expired') break;
+            model.pausedUntil = act.hours === null ? null : new Date(now.getTime() + act.hours * HOUR_MS);
+            if (model.pausedUntil) await pauseDecision(trx, bankId, agreementId, model.pausedUntil);
+            else await resumeDecision(trx, bankId, agreementId);
+            break;
+          }
           case 'decide':
             model.decision = act.decision;
+            if (act.decision === 'deny') model.pausedUntil = null;
             await decide();
             break;
           default:
@@ -240,7 +259,7 @@ it('charges count in every window, and are refused by the first limit that they 
   });
   await fc.assert(property, { numRuns: 60 });
   expect(seen).toEqual(
-    new Set([null, 'not_approved', 'consent_not_yet_valid', 'consent_expired', ...LIMITS]),
+    new Set([null, 'not_approved', 'consent_not_yet_valid', 'consent_expired', 'consent_paused', ...LIMITS]),
   );
 });
 
