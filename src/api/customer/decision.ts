@@ -255,13 +255,7 @@ const wordsOf = ({ decision, state }: DecisionRecord) =>
 
 /** As `pendingShown`. */
 export const pendingOf = (decision: Decision | null, pending: PendingCharge[]) =>
-  decision === 'deny' && {
-    pending: pending.map(({ id: billingRequestId, reference, amount, currency }) => ({
-      billingRequestId,
-      reference,
-      amount: formatAmount(amount, currency),
-    })),
-  };
+  decision === 'deny' && { pending: pending.map(inMajor) };
 
 function decisionData(decision: DecisionRecord) {
   return {
