@@ -98,6 +98,12 @@ export const sql = `
     CREATE INDEX agreements_of_bank ON agreements (bank_id, id);
     CREATE INDEX agreements_of_bank_and_merchant ON agreements (bank_id, merchant_id, id);
     CREATE INDEX agreements_of_bank_by_decision ON agreements (bank_id, decision, id);
+    -- Moments at which an agreement comes into a state, or out of it.
+    CREATE INDEX agreements_of_bank_by_end ON agreements (bank_id, ((limits)."validUntil"))
+      WHERE (limits)."validUntil" IS NOT NULL;
+    CREATE INDEX agreements_of_bank_by_pause ON agreements (bank_id, paused_until) WHERE paused_until IS NOT NULL;
+    CREATE INDEX agreements_of_bank_by_begin ON agreements (bank_id, ((limits)."validFrom"))
+      WHERE (limits)."validFrom" IS NOT NULL;
     CREATE INDEX agreements_of_customer ON agreements (customer_id);
     CREATE INDEX agreements_of_merchant ON agreements (merchant_id, id);
     CREATE INDEX agreements_of_merchant_by_decision ON agreements (merchant_id, decision, id);
@@ -289,16 +295,25 @@ export const sql = `
       closed_at        timestamptz,
       PRIMARY KEY (schedule_id, n),
       CHECK (first_attempt_at >= due_at),
-      CHECK ((status = 'skipped') = (attempts = 0)),
+      CHECK (CASE status WHEN 'skipped' THEN attempts = 0 OR reason = 'customer_skipped' ELSE attempts > 0 END),
       CHECK ((attempts = 0) = (first_attempt_at IS NULL)),
       CHECK ((status = 'retrying') = (retry_at IS NOT NULL)),
       CHECK ((status IN ('pending', 'retrying')) = (closed_at IS NULL)),
       CHECK ((status IN ('pending', 'successful')) = (reason IS NULL)),
-      CHECK (status <> 'skipped' OR reason IN ('arrears', 'paused', 'suspended'))
+      CHECK (status <> 'skipped' OR reason IN ('arrears', 'paused', 'suspended', 'customer_skipped'))
     );
     -- A schedule has one charge in hand at a time; later due dates wait for it.
     CREATE UNIQUE INDEX billings_one_open ON billings (schedule_id) WHERE status IN ('pending', 'retrying');
     GRANT SELECT, INSERT, UPDATE (status, reason, attempts, retry_at, closed_at) ON billings TO assent_app;
+
+    -- Billings to come that the customer wants skipped. Once one is due, its billing says so.
+    CREATE TABLE billing_skips (
+      schedule_id text REFERENCES schedules,
+      n           int CHECK (n >= 0),
+      due_at      timestamptz NOT NULL,
+      PRIMARY KEY (schedule_id, n)
+    );
+    GRANT SELECT, INSERT, DELETE ON billing_skips TO assent_app;
 
     -- A bank's transaction id names one movement of money, be it a debit or a refund.
     CREATE TABLE bank_transactions (
@@ -356,10 +371,11 @@ export const sql = `
       bank_metadata       jsonb,
       -- The bank's answer in the guide's form, to tell the same answer from another.
       answer_action       text CHECK (answer_action IN ('approve_once', 'approve_recurring', 'deny', 'suspended')),
-      -- The day in whose windows this charge counts, and the terms in whose total; a decline takes it
-      -- out of them again.
+      -- The day in whose windows this charge counts, and the terms in whose total, unless it is given
+      -- back: its money did not move, or came back.
       counted_day         date,
       counted_terms       int,
+      given_back          boolean NOT NULL DEFAULT false,
       expires_at          timestamptz NOT NULL,
       closed_at           timestamptz,
       sequence            int NOT NULL DEFAULT 1 CHECK (sequence > 0),
@@ -398,6 +414,7 @@ export const sql = `
       CHECK (status <> 'successful' OR closed_by = 'bank'),
       CHECK (((schedule_id IS NULL) = (billing_n IS NULL)) AND ((schedule_id IS NULL) = (attempt IS NULL))),
       CHECK ((counted_day IS NULL) = (counted_terms IS NULL)),
+      CHECK ((NOT given_back) OR counted_day IS NOT NULL),
       CHECK (schedule_id IS NULL OR agreement_id IS NOT NULL),
       CHECK ((credit_delivery_id IS NULL) = (credit_due_at IS NULL)),
       CHECK ((NOT credit_overdue) OR credit_due_at IS NOT NULL),
@@ -469,7 +486,7 @@ export const sql = `
     CREATE INDEX billing_requests_waiting_credits ON billing_requests (workflow_id)
       WHERE credit_due_at IS NOT NULL AND (NOT credit_settled);
     GRANT SELECT, INSERT, UPDATE (status, closed_by, decline_reason, bank_transaction_id, bank_metadata, answer_action,
-      closed_at, sequence, refunded_amount, credit_delivery_id, credit_due_at,
+      given_back, closed_at, sequence, refunded_amount, credit_delivery_id, credit_due_at,
       credit_overdue, credit_settled, waiting, reversed_amount, written_off_amount) ON billing_requests TO assent_app;
 
     CREATE TRIGGER billing_requests_name_provider BEFORE INSERT ON billing_requests

@@ -87,7 +87,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   },
   'what a decline took from a limit is not given back': {
     seed: 285,
-    changes: [[CLOSE, `releaseSpending(trx, released),`, `releaseSpending(trx, []),`]],
+    changes: [[CLOSE, `alignSpending(trx, declined),`, `alignSpending(trx, []),`]],
   },
   'a charge that comes to a limit, to the kobo, is refused': {
     seed: 227,

@@ -98,7 +98,7 @@ function well(): Seen {
       outbox: [],
       running: [],
       broken: [],
-      exceptions: [{ about: 'brq_1', bankTransactionId: 'tx-3' }],
+      exceptions: [{ about: 'brq_1', bankTransactionId: 'tx-3', isOpen: true }],
       open: { charges: 0, intents: 0, webhooks: 0 },
     },
     met: [],

@@ -31,7 +31,7 @@ export const PROMISES = {
   ended: 'everything has ended, once',
   told: 'bank, merchant and history say the same',
   debited: 'one debit at most, and every refused one is an exception',
-  limits: 'spending limits held, and what was declined is free again',
+  limits: 'spending limits held, and what did not move is free again',
   refunds: 'no more is sent back than was paid',
   schedules: 'each due date is charged once',
   quiet: 'nothing is left over in outbox, webhooks and workflows',
@@ -190,16 +190,17 @@ function compareBook({ servers }: Seen, bank: BankView, report: Report): void {
 }
 
 /** Lists of one day and merchant, in the network's calendar. */
-function compareLimits({ merchants, timeZone }: Seen, bank: BankView, report: Report): void {
+function compareLimits({ merchants, servers, timeZone }: Seen, bank: BankView, report: Report): void {
   const dayOf = new Intl.DateTimeFormat('en-CA', { timeZone });
+  const inDoubt = new Set(servers.exceptions.flatMap(({ about, isOpen }) => (isOpen ? [about] : [])));
   for (const { customerId, merchant, spendingLimits, spent } of bank.decisions) {
     const { history, now, name } = merchants.find(({ entityId }) => entityId === merchant.id) ?? {};
     // One-time payments count towards no limit.
     if (!history || now === undefined || name === 'market') continue;
     const sums = new Map<string, bigint>();
     for (const charge of history) {
-      if (charge.type !== 'charge' || charge.customerId !== customerId || charge.status === 'declined')
-        continue;
+      if (charge.type !== 'charge' || charge.customerId !== customerId) continue;
+      if (charge.status === 'declined' && !inDoubt.has(charge.billingRequestId)) continue;
       const day = dayOf.format(new Date(charge.createdAt));
       sums.set(day, (sums.get(day) ?? 0n) + kobo(charge.amount));
     }

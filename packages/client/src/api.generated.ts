@@ -15,7 +15,7 @@ export type HeadersTooLarge = {
  * What was refused and why, for programs: one of a closed list; `docs/errors.md` says what
  * to do
  */
-export type ErrorCode = 'invalid_request' | 'currency_mismatch' | 'unauthenticated' | 'forbidden' | 'cross_site' | 'not_approved' | 'merchant_not_trusted' | 'party_disabled' | 'limit_reached' | 'consent_not_yet_valid' | 'consent_expired' | 'consent_paused' | 'not_found' | 'method_not_allowed' | 'request_too_slow' | 'already_answered' | 'late_answer' | 'duplicate_transaction_id' | 'not_a_charge' | 'not_refundable' | 'not_cancellable' | 'exceeds_remaining' | 'held_by_exception' | 'already_resolved' | 'resolution_not_allowed' | 'booked_at_bank' | 'intent_open' | 'consent_not_active' | 'schedule_ended' | 'schedule_suspended' | 'already_linked' | 'client_ref_taken' | 'delivery_withdrawn' | 'no_webhook_url' | 'clock_advancing' | 'sandbox_refused' | 'idempotency_key_in_use' | 'body_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'rate_limited' | 'asked_too_often' | 'headers_too_large' | 'internal' | 'unavailable' | 'outcome_unknown';
+export type ErrorCode = 'invalid_request' | 'currency_mismatch' | 'unauthenticated' | 'forbidden' | 'cross_site' | 'not_approved' | 'merchant_not_trusted' | 'party_disabled' | 'limit_reached' | 'consent_not_yet_valid' | 'consent_expired' | 'consent_paused' | 'not_found' | 'method_not_allowed' | 'request_too_slow' | 'too_late_to_skip' | 'already_answered' | 'late_answer' | 'duplicate_transaction_id' | 'not_a_charge' | 'not_refundable' | 'not_cancellable' | 'exceeds_remaining' | 'held_by_exception' | 'already_resolved' | 'resolution_not_allowed' | 'booked_at_bank' | 'intent_open' | 'consent_not_active' | 'schedule_ended' | 'schedule_suspended' | 'already_linked' | 'client_ref_taken' | 'delivery_withdrawn' | 'no_webhook_url' | 'clock_advancing' | 'sandbox_refused' | 'idempotency_key_in_use' | 'body_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'rate_limited' | 'asked_too_often' | 'headers_too_large' | 'internal' | 'unavailable' | 'outcome_unknown';
 
 export type TokenRequest = {
   grant_type: 'client_credentials';
@@ -529,7 +529,7 @@ export type Billing = {
   n: number;
   /** Due date; UTC */
   dueDate: string;
-  /** `scheduled`: the next one, not yet due */
+  /** `scheduled`: the next one, not yet due; `skipped` ones may still be to come */
   status: 'scheduled' | 'pending' | 'retrying' | 'successful' | 'failed' | 'skipped';
   /** Why it was `skipped` or `failed`; otherwise left out */
   reason?: string | null;
@@ -705,6 +705,51 @@ export type Decision = {
   createdAt: string;
   /** When the decision last changed; UTC */
   updatedAt: string;
+};
+
+export type DecisionWithHistory = {
+  /** Id of an agreement */
+  id: string;
+  /** Id of a customer */
+  customerId: string;
+  /** The customer’s identifier at the bank, also called `phrase` */
+  lookupID: string;
+  merchant: DecisionWithHistoryMerchant;
+  /**
+   * `approve_once`: the customer must approve each charge; `approve_recurring`: charges
+   * need no further approval; `deny`: no charges; `suspended`: no charges for now;
+   * `pending`: the customer has not yet answered
+   */
+  customerDecision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+  /** Whether the customer has blocked the merchant */
+  blockMerchant: boolean;
+  /**
+   * The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the
+   * decision), `expired` (from `validUntil` on), `paused` (by the customer),
+   * `not_yet_valid` (before `validFrom`), `active`
+   */
+  state: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active';
+  pausedUntil: string | null;
+  /** ISO 4217 code */
+  currency: string;
+  spendingLimits: SpendingLimits;
+  spent: DecisionWithHistorySpent;
+  termsSince: string | null;
+  /**
+   * The largest amount that would be accepted now; `null` where no amount bounds it, 0
+   * where none would be accepted
+   */
+  chargeableNow: number | null;
+  /** When the merchant first asked; UTC */
+  createdAt: string;
+  /** When the decision last changed; UTC */
+  updatedAt: string;
+  /** The latest charge; `null` where there is none */
+  lastCharge: DecisionWithHistoryLastCharge | null;
+  /** The next billings of its schedules, at most 10; none of those that are held */
+  upcoming: Array<DecisionWithHistoryUpcomingItem>;
+  /** The agreement after each change, oldest first; the latest 100 */
+  history: Array<DecisionWithHistoryHistoryItem>;
 };
 
 export type Transaction = {
@@ -1432,6 +1477,11 @@ export type BillingIntentItem = {
   /** The limits that the merchant asks for */
   spendingLimits: SpendingLimits;
   /**
+   * The same limits as an English sentence to show to the customer, with days of the
+   * network’s time zone
+   */
+  termsInWords: string;
+  /**
    * The limits that hold now, where the customer has approved billing in this currency
    * before
    */
@@ -1591,7 +1641,7 @@ export type BillingClosedItem = {
   /** Transaction reference, unique in the network */
   reference: string;
   status: 'declined';
-  /** `expired`, `not_delivered` or `cancelled` */
+  /** `expired`, `not_delivered`, `cancelled` or `denied` */
   declineReason: string;
   /**
    * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
@@ -2108,6 +2158,8 @@ export type RecurringUpdatedItem = {
   /** The amount before; only after a change of terms; in major units */
   previousAmount?: number;
   effectiveFrom?: string | null;
+  skipped?: RecurringUpdatedItemSkipped;
+  unskipped?: RecurringUpdatedItemUnskipped;
   /**
    * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
    * higher number is newer, and a missing one is still on its way, or lost
@@ -2475,6 +2527,110 @@ export type DecisionSpent = {
   count: DecisionSpentCount;
 };
 
+export type DecisionWithHistoryMerchant = {
+  /** Id of a merchant */
+  id: string;
+  /** Name */
+  name: string;
+};
+
+/** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
+export type DecisionWithHistorySpentExact = {
+  daily?: string;
+  weekly?: string;
+  monthly?: string;
+  yearly?: string;
+  total?: string;
+};
+
+export type DecisionWithHistorySpentCount = {
+  /** Charges on a calendar day */
+  daily: number;
+  /** Charges in a week, from Monday on */
+  weekly: number;
+  /** Charges in a calendar month */
+  monthly: number;
+  /** Charges in a calendar year */
+  yearly: number;
+  /** Charges since `termsSince` */
+  total: number;
+};
+
+/**
+ * By the calendar of the network’s time zone, each charge on the day on which it was
+ * accepted, whenever it is answered
+ */
+export type DecisionWithHistorySpent = {
+  /**
+   * Charged on a calendar day, pending charges included. Rounded to 15 digits where it has
+   * more
+   */
+  daily: number;
+  /**
+   * Charged in a week, from Monday on, pending charges included. Rounded to 15 digits
+   * where it has more
+   */
+  weekly: number;
+  /**
+   * Charged in a calendar month, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  monthly: number;
+  /**
+   * Charged in a calendar year, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  yearly: number;
+  /**
+   * Charged since `termsSince`, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  total: number;
+  exact?: DecisionWithHistorySpentExact;
+  count: DecisionWithHistorySpentCount;
+};
+
+export type DecisionWithHistoryLastCharge = {
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** The amount; in major units */
+  amount: number;
+  /** When it was accepted; UTC */
+  at: string;
+  status: 'pending' | 'successful' | 'declined';
+};
+
+export type DecisionWithHistoryUpcomingItem = {
+  /** Id of a recurring schedule */
+  scheduleId: string;
+  /** Number of the due date, from 0 */
+  n: number;
+  /** The amount; in major units */
+  amount: number;
+  /** Due date; UTC */
+  dueDate: string;
+};
+
+export type DecisionWithHistoryHistoryItem = {
+  /** When it changed; UTC */
+  at: string;
+  /** Who changed it */
+  by: 'customer' | 'merchant' | 'provider' | 'operator' | 'network';
+  /**
+   * The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the
+   * decision), `expired` (from `validUntil` on), `paused` (by the customer),
+   * `not_yet_valid` (before `validFrom`), `active`
+   */
+  state: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active';
+  /**
+   * `approve_once`: the customer must approve each charge; `approve_recurring`: charges
+   * need no further approval; `deny`: no charges; `suspended`: no charges for now;
+   * `pending`: the customer has not yet answered
+   */
+  customerDecision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+  spendingLimits: SpendingLimits;
+};
+
 /** The money for the payee; only for a successful payment between customers */
 export type TransactionWithEventsCredit = {
   /**
@@ -2750,7 +2906,7 @@ export type ReconciliationExceptionWithEventsEventsItem = {
   type: string;
   /** When it happened; UTC */
   at: string;
-  /** Who caused it; `network` for a response window that ended */
+  /** Who caused it; `network` for a response window that ended, or a line of a bank’s file */
   cause: 'merchant' | 'provider' | 'bank' | 'operator' | 'network';
   /**
    * The first thing that went wrong. `unanswered`: the bank had the charge, or the refund,
@@ -2820,6 +2976,22 @@ export type ExceptionResolvedItemResolution = 'no_money_moved' | 'reversed' | 'c
 
 /** Why it is `suspended`: the first that holds; otherwise `null` */
 export type RecurringUpdatedItemSuspendedReason = 'not_approved' | 'consent_not_yet_valid' | 'consent_expired' | 'consent_paused' | 'merchant_not_trusted' | 'party_disabled';
+
+/** The customer has this billing skipped */
+export type RecurringUpdatedItemSkipped = {
+  /** Number of the due date, from 0 */
+  n: number;
+  /** Due date; UTC */
+  dueDate: string;
+};
+
+/** The customer has it charged after all */
+export type RecurringUpdatedItemUnskipped = {
+  /** Number of the due date, from 0 */
+  n: number;
+  /** Due date; UTC */
+  dueDate: string;
+};
 
 export type CreateTokenRefusal400 = {
   /** One of RFC 6749 §5.2, or `temporarily_unavailable` or `server_error` */
@@ -3445,6 +3617,15 @@ export type AnswerIntentBody = {
 
 export type AnswerIntentResultDataCustomerDecision = 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
 
+export type AnswerIntentResultDataPendingItem = {
+  /** Id of a billing request */
+  billingRequestId: string;
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** The amount; in major units */
+  amount: number;
+};
+
 export type AnswerIntentResultData = {
   /** Id of a billing intent */
   intentId: string;
@@ -3454,6 +3635,11 @@ export type AnswerIntentResultData = {
   customerDecision: AnswerIntentResultDataCustomerDecision | null;
   /** Of each member the tighter of asked and answered */
   spendingLimits: SpendingLimits;
+  /**
+   * Only of a denial: charges that the bank has been asked for and not answered, to be
+   * denied where they are not booked; at most 1 000
+   */
+  pending?: Array<AnswerIntentResultDataPendingItem>;
 };
 
 export type AnswerIntentResult = {
@@ -4102,6 +4288,64 @@ export type CancelSubscriptionRefusal409 = {
   data?: CancelSubscriptionRefusal409Data;
 };
 
+export type SkipBillingBody = {
+  /** Number of the due date, from 0 */
+  n: number;
+};
+
+export type SkipBillingResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: Subscription;
+};
+
+export type SkipBillingRefusal409Data = {
+  /** `scheduled`: the next one, not yet due; `skipped` ones may still be to come */
+  status: 'scheduled' | 'pending' | 'retrying' | 'successful' | 'failed' | 'skipped';
+};
+
+export type SkipBillingRefusal409 = {
+  /** The HTTP status */
+  statusCode: 409;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: SkipBillingRefusal409Data;
+};
+
+export type UnskipBillingBody = {
+  /** Number of the due date, from 0 */
+  n: number;
+};
+
+export type UnskipBillingResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: Subscription;
+};
+
+export type UnskipBillingRefusal409Data = {
+  /** `scheduled`: the next one, not yet due; `skipped` ones may still be to come */
+  status: 'scheduled' | 'pending' | 'retrying' | 'successful' | 'failed' | 'skipped';
+};
+
+export type UnskipBillingRefusal409 = {
+  /** The HTTP status */
+  statusCode: 409;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: UnskipBillingRefusal409Data;
+};
+
 export type ListAgreementsResultData = {
   /** The entries of this page */
   agreements: Array<Agreement>;
@@ -4133,6 +4377,128 @@ export type GetAgreementResult = {
   data: Agreement;
 };
 
+/** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
+export type ReleaseAgreementResultDataSpentExact = {
+  daily?: string;
+  weekly?: string;
+  monthly?: string;
+  yearly?: string;
+  total?: string;
+};
+
+export type ReleaseAgreementResultDataSpentCount = {
+  /** Charges on a calendar day */
+  daily: number;
+  /** Charges in a week, from Monday on */
+  weekly: number;
+  /** Charges in a calendar month */
+  monthly: number;
+  /** Charges in a calendar year */
+  yearly: number;
+  /** Charges since `termsSince` */
+  total: number;
+};
+
+/**
+ * By the calendar of the network’s time zone, each charge on the day on which it was
+ * accepted, whenever it is answered
+ */
+export type ReleaseAgreementResultDataSpent = {
+  /**
+   * Charged on a calendar day, pending charges included. Rounded to 15 digits where it has
+   * more
+   */
+  daily: number;
+  /**
+   * Charged in a week, from Monday on, pending charges included. Rounded to 15 digits
+   * where it has more
+   */
+  weekly: number;
+  /**
+   * Charged in a calendar month, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  monthly: number;
+  /**
+   * Charged in a calendar year, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  yearly: number;
+  /**
+   * Charged since `termsSince`, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  total: number;
+  exact?: ReleaseAgreementResultDataSpentExact;
+  count: ReleaseAgreementResultDataSpentCount;
+};
+
+export type ReleaseAgreementResultDataPendingItem = {
+  /** Id of a billing request */
+  billingRequestId: string;
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** The amount; in major units */
+  amount: number;
+};
+
+export type ReleaseAgreementResultData = {
+  /** Id of an agreement */
+  agreementId: string;
+  /**
+   * Used to bill, and the same for good; `null` as long as the customer has never approved
+   * the agreement
+   */
+  paymentID: string | null;
+  /** Id of a customer */
+  customerId: string;
+  /** Id of a bank */
+  bankId: string;
+  /** Id of a merchant */
+  merchantId: string;
+  /**
+   * `approve_once`: the customer must approve each charge; `approve_recurring`: charges
+   * need no further approval; `deny`: no charges; `suspended`: no charges for now;
+   * `pending`: the customer has not yet answered
+   */
+  decision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+  /**
+   * The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the
+   * decision), `expired` (from `validUntil` on), `paused` (by the customer),
+   * `not_yet_valid` (before `validFrom`), `active`
+   */
+  state: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active';
+  pausedUntil: string | null;
+  /** ISO 4217 code */
+  currency: string;
+  spendingLimits: SpendingLimits;
+  spent: ReleaseAgreementResultDataSpent;
+  termsSince: string | null;
+  /**
+   * The largest amount that would be accepted now; `null` where no amount bounds it, 0
+   * where none would be accepted
+   */
+  chargeableNow: number | null;
+  /** When the merchant first asked; UTC */
+  createdAt: string;
+  /** When the decision last changed; UTC */
+  updatedAt: string;
+  /**
+   * Only of a denial: charges that the bank has been asked for and not answered, to be
+   * denied where they are not booked; at most 1 000
+   */
+  pending?: Array<ReleaseAgreementResultDataPendingItem>;
+};
+
+export type ReleaseAgreementResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: ReleaseAgreementResultData;
+};
+
 export type ListDecisionsResultData = {
   /** The entries of this page */
   decisions: Array<Decision>;
@@ -4155,6 +4521,15 @@ export type ListDecisionsResult = {
   data: ListDecisionsResultData;
 };
 
+export type GetDecisionResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: DecisionWithHistory;
+};
+
 export type ChangeDecisionBody = {
   /** The customer’s decision */
   customerDecision: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
@@ -4168,13 +4543,129 @@ export type ChangeDecisionBody = {
   blockMerchant?: boolean | undefined;
 };
 
+export type ChangeDecisionResultDataMerchant = {
+  /** Id of a merchant */
+  id: string;
+  /** Name */
+  name: string;
+};
+
+/** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
+export type ChangeDecisionResultDataSpentExact = {
+  daily?: string;
+  weekly?: string;
+  monthly?: string;
+  yearly?: string;
+  total?: string;
+};
+
+export type ChangeDecisionResultDataSpentCount = {
+  /** Charges on a calendar day */
+  daily: number;
+  /** Charges in a week, from Monday on */
+  weekly: number;
+  /** Charges in a calendar month */
+  monthly: number;
+  /** Charges in a calendar year */
+  yearly: number;
+  /** Charges since `termsSince` */
+  total: number;
+};
+
+/**
+ * By the calendar of the network’s time zone, each charge on the day on which it was
+ * accepted, whenever it is answered
+ */
+export type ChangeDecisionResultDataSpent = {
+  /**
+   * Charged on a calendar day, pending charges included. Rounded to 15 digits where it has
+   * more
+   */
+  daily: number;
+  /**
+   * Charged in a week, from Monday on, pending charges included. Rounded to 15 digits
+   * where it has more
+   */
+  weekly: number;
+  /**
+   * Charged in a calendar month, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  monthly: number;
+  /**
+   * Charged in a calendar year, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  yearly: number;
+  /**
+   * Charged since `termsSince`, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  total: number;
+  exact?: ChangeDecisionResultDataSpentExact;
+  count: ChangeDecisionResultDataSpentCount;
+};
+
+export type ChangeDecisionResultDataPendingItem = {
+  /** Id of a billing request */
+  billingRequestId: string;
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** The amount; in major units */
+  amount: number;
+};
+
+export type ChangeDecisionResultData = {
+  /** Id of an agreement */
+  id: string;
+  /** Id of a customer */
+  customerId: string;
+  /** The customer’s identifier at the bank, also called `phrase` */
+  lookupID: string;
+  merchant: ChangeDecisionResultDataMerchant;
+  /**
+   * `approve_once`: the customer must approve each charge; `approve_recurring`: charges
+   * need no further approval; `deny`: no charges; `suspended`: no charges for now;
+   * `pending`: the customer has not yet answered
+   */
+  customerDecision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+  /** Whether the customer has blocked the merchant */
+  blockMerchant: boolean;
+  /**
+   * The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the
+   * decision), `expired` (from `validUntil` on), `paused` (by the customer),
+   * `not_yet_valid` (before `validFrom`), `active`
+   */
+  state: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active';
+  pausedUntil: string | null;
+  /** ISO 4217 code */
+  currency: string;
+  spendingLimits: SpendingLimits;
+  spent: ChangeDecisionResultDataSpent;
+  termsSince: string | null;
+  /**
+   * The largest amount that would be accepted now; `null` where no amount bounds it, 0
+   * where none would be accepted
+   */
+  chargeableNow: number | null;
+  /** When the merchant first asked; UTC */
+  createdAt: string;
+  /** When the decision last changed; UTC */
+  updatedAt: string;
+  /**
+   * Only of a denial: charges that the bank has been asked for and not answered, to be
+   * denied where they are not booked; at most 1 000
+   */
+  pending?: Array<ChangeDecisionResultDataPendingItem>;
+};
+
 export type ChangeDecisionResult = {
   /** The HTTP status */
   statusCode: 200;
   success: true;
   /** Human-readable text; do not parse it */
   message: string;
-  data: Decision;
+  data: ChangeDecisionResultData;
 };
 
 export type ChangeDecisionRefusal409Data = {
@@ -4203,13 +4694,129 @@ export type PauseDecisionBody = {
   until?: string | undefined;
 };
 
+export type PauseDecisionResultDataMerchant = {
+  /** Id of a merchant */
+  id: string;
+  /** Name */
+  name: string;
+};
+
+/** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
+export type PauseDecisionResultDataSpentExact = {
+  daily?: string;
+  weekly?: string;
+  monthly?: string;
+  yearly?: string;
+  total?: string;
+};
+
+export type PauseDecisionResultDataSpentCount = {
+  /** Charges on a calendar day */
+  daily: number;
+  /** Charges in a week, from Monday on */
+  weekly: number;
+  /** Charges in a calendar month */
+  monthly: number;
+  /** Charges in a calendar year */
+  yearly: number;
+  /** Charges since `termsSince` */
+  total: number;
+};
+
+/**
+ * By the calendar of the network’s time zone, each charge on the day on which it was
+ * accepted, whenever it is answered
+ */
+export type PauseDecisionResultDataSpent = {
+  /**
+   * Charged on a calendar day, pending charges included. Rounded to 15 digits where it has
+   * more
+   */
+  daily: number;
+  /**
+   * Charged in a week, from Monday on, pending charges included. Rounded to 15 digits
+   * where it has more
+   */
+  weekly: number;
+  /**
+   * Charged in a calendar month, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  monthly: number;
+  /**
+   * Charged in a calendar year, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  yearly: number;
+  /**
+   * Charged since `termsSince`, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  total: number;
+  exact?: PauseDecisionResultDataSpentExact;
+  count: PauseDecisionResultDataSpentCount;
+};
+
+export type PauseDecisionResultDataPendingItem = {
+  /** Id of a billing request */
+  billingRequestId: string;
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** The amount; in major units */
+  amount: number;
+};
+
+export type PauseDecisionResultData = {
+  /** Id of an agreement */
+  id: string;
+  /** Id of a customer */
+  customerId: string;
+  /** The customer’s identifier at the bank, also called `phrase` */
+  lookupID: string;
+  merchant: PauseDecisionResultDataMerchant;
+  /**
+   * `approve_once`: the customer must approve each charge; `approve_recurring`: charges
+   * need no further approval; `deny`: no charges; `suspended`: no charges for now;
+   * `pending`: the customer has not yet answered
+   */
+  customerDecision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+  /** Whether the customer has blocked the merchant */
+  blockMerchant: boolean;
+  /**
+   * The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the
+   * decision), `expired` (from `validUntil` on), `paused` (by the customer),
+   * `not_yet_valid` (before `validFrom`), `active`
+   */
+  state: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active';
+  pausedUntil: string | null;
+  /** ISO 4217 code */
+  currency: string;
+  spendingLimits: SpendingLimits;
+  spent: PauseDecisionResultDataSpent;
+  termsSince: string | null;
+  /**
+   * The largest amount that would be accepted now; `null` where no amount bounds it, 0
+   * where none would be accepted
+   */
+  chargeableNow: number | null;
+  /** When the merchant first asked; UTC */
+  createdAt: string;
+  /** When the decision last changed; UTC */
+  updatedAt: string;
+  /**
+   * Only of a denial: charges that the bank has been asked for and not answered, to be
+   * denied where they are not booked; at most 1 000
+   */
+  pending?: Array<PauseDecisionResultDataPendingItem>;
+};
+
 export type PauseDecisionResult = {
   /** The HTTP status */
   statusCode: 200;
   success: true;
   /** Human-readable text; do not parse it */
   message: string;
-  data: Decision;
+  data: PauseDecisionResultData;
 };
 
 export type PauseDecisionRefusal409Data = {
@@ -4231,13 +4838,129 @@ export type PauseDecisionRefusal409 = {
   data?: PauseDecisionRefusal409Data;
 };
 
+export type ResumeDecisionResultDataMerchant = {
+  /** Id of a merchant */
+  id: string;
+  /** Name */
+  name: string;
+};
+
+/** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
+export type ResumeDecisionResultDataSpentExact = {
+  daily?: string;
+  weekly?: string;
+  monthly?: string;
+  yearly?: string;
+  total?: string;
+};
+
+export type ResumeDecisionResultDataSpentCount = {
+  /** Charges on a calendar day */
+  daily: number;
+  /** Charges in a week, from Monday on */
+  weekly: number;
+  /** Charges in a calendar month */
+  monthly: number;
+  /** Charges in a calendar year */
+  yearly: number;
+  /** Charges since `termsSince` */
+  total: number;
+};
+
+/**
+ * By the calendar of the network’s time zone, each charge on the day on which it was
+ * accepted, whenever it is answered
+ */
+export type ResumeDecisionResultDataSpent = {
+  /**
+   * Charged on a calendar day, pending charges included. Rounded to 15 digits where it has
+   * more
+   */
+  daily: number;
+  /**
+   * Charged in a week, from Monday on, pending charges included. Rounded to 15 digits
+   * where it has more
+   */
+  weekly: number;
+  /**
+   * Charged in a calendar month, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  monthly: number;
+  /**
+   * Charged in a calendar year, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  yearly: number;
+  /**
+   * Charged since `termsSince`, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  total: number;
+  exact?: ResumeDecisionResultDataSpentExact;
+  count: ResumeDecisionResultDataSpentCount;
+};
+
+export type ResumeDecisionResultDataPendingItem = {
+  /** Id of a billing request */
+  billingRequestId: string;
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** The amount; in major units */
+  amount: number;
+};
+
+export type ResumeDecisionResultData = {
+  /** Id of an agreement */
+  id: string;
+  /** Id of a customer */
+  customerId: string;
+  /** The customer’s identifier at the bank, also called `phrase` */
+  lookupID: string;
+  merchant: ResumeDecisionResultDataMerchant;
+  /**
+   * `approve_once`: the customer must approve each charge; `approve_recurring`: charges
+   * need no further approval; `deny`: no charges; `suspended`: no charges for now;
+   * `pending`: the customer has not yet answered
+   */
+  customerDecision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+  /** Whether the customer has blocked the merchant */
+  blockMerchant: boolean;
+  /**
+   * The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the
+   * decision), `expired` (from `validUntil` on), `paused` (by the customer),
+   * `not_yet_valid` (before `validFrom`), `active`
+   */
+  state: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active';
+  pausedUntil: string | null;
+  /** ISO 4217 code */
+  currency: string;
+  spendingLimits: SpendingLimits;
+  spent: ResumeDecisionResultDataSpent;
+  termsSince: string | null;
+  /**
+   * The largest amount that would be accepted now; `null` where no amount bounds it, 0
+   * where none would be accepted
+   */
+  chargeableNow: number | null;
+  /** When the merchant first asked; UTC */
+  createdAt: string;
+  /** When the decision last changed; UTC */
+  updatedAt: string;
+  /**
+   * Only of a denial: charges that the bank has been asked for and not answered, to be
+   * denied where they are not booked; at most 1 000
+   */
+  pending?: Array<ResumeDecisionResultDataPendingItem>;
+};
+
 export type ResumeDecisionResult = {
   /** The HTTP status */
   statusCode: 200;
   success: true;
   /** Human-readable text; do not parse it */
   message: string;
-  data: Decision;
+  data: ResumeDecisionResultData;
 };
 
 export type ResumeDecisionRefusal409Data = {
@@ -5288,6 +6011,24 @@ export interface Operations {
     };
     answer: CancelSubscriptionResult;
   };
+  /** Skip one billing of a customer’s subscription */
+  skipBilling: {
+    path: {
+      /** Id of a recurring schedule. One that is malformed counts as unknown. */
+      scheduleId: string;
+    };
+    body: SkipBillingBody;
+    answer: SkipBillingResult;
+  };
+  /** Charge a skipped billing after all */
+  unskipBilling: {
+    path: {
+      /** Id of a recurring schedule. One that is malformed counts as unknown. */
+      scheduleId: string;
+    };
+    body: UnskipBillingBody;
+    answer: UnskipBillingResult;
+  };
   /** List agreements */
   listAgreements: {
     query?: {
@@ -5316,6 +6057,14 @@ export interface Operations {
     };
     answer: GetAgreementResult;
   };
+  /** Give up an agreement */
+  releaseAgreement: {
+    path: {
+      /** Id of an agreement. One that is malformed counts as unknown. */
+      agreementId: string;
+    };
+    answer: ReleaseAgreementResult;
+  };
   /** List customer decisions */
   listDecisions: {
     query?: {
@@ -5333,8 +6082,21 @@ export interface Operations {
       merchantId?: string | undefined;
       /** Only those with this decision */
       decision?: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended' | undefined;
+      /**
+       * Only those in this state; of more than 10 000 that are `expired`, `paused` or
+       * `not_yet_valid` another filter is needed
+       */
+      state?: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active' | undefined;
     };
     answer: ListDecisionsResult;
+  };
+  /** Retrieve a customer decision */
+  getDecision: {
+    path: {
+      /** Id of an agreement. One that is malformed counts as unknown. */
+      id: string;
+    };
+    answer: GetDecisionResult;
   };
   /** Update a customer decision */
   changeDecision: {
@@ -5719,9 +6481,13 @@ export const OPERATIONS = {
   listSubscriptions: {'method':'GET','path':'/v1/bank/customer/subscriptions','list':{'items':'subscriptions','next':'page'}},
   getSubscription: {'method':'GET','path':'/v1/bank/customer/subscriptions/{scheduleId}'},
   cancelSubscription: {'method':'POST','path':'/v1/bank/customer/subscriptions/{scheduleId}/cancel'},
+  skipBilling: {'method':'POST','path':'/v1/bank/customer/subscriptions/{scheduleId}/skip'},
+  unskipBilling: {'method':'POST','path':'/v1/bank/customer/subscriptions/{scheduleId}/unskip'},
   listAgreements: {'method':'GET','path':'/v1/agreements','list':{'items':'agreements','next':'page'}},
   getAgreement: {'method':'GET','path':'/v1/agreements/{agreementId}'},
+  releaseAgreement: {'method':'POST','path':'/v1/agreements/{agreementId}/release'},
   listDecisions: {'method':'GET','path':'/v1/bank/customer-decisions','list':{'items':'decisions','next':'page'}},
+  getDecision: {'method':'GET','path':'/v1/bank/customer-decisions/{id}'},
   changeDecision: {'method':'PUT','path':'/v1/bank/customer-decisions/{id}'},
   pauseDecision: {'method':'POST','path':'/v1/bank/customer-decisions/{id}/pause'},
   resumeDecision: {'method':'POST','path':'/v1/bank/customer-decisions/{id}/resume'},

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { PendingCharge } from '../../database/billing-request/stop-charges';
 import { changeDecision } from '../../database/intent/change-decision';
 import {
   listDecisions,
@@ -6,22 +7,42 @@ import {
   type DecisionRecord,
   DECISION_SORTS,
 } from '../../database/decision/list-decisions';
+import { limitsFrom } from '../../database/agreement/spending-limit';
+import { HISTORY_MAX, readHistory, readLastCharge } from '../../database/decision/read-history';
+import { UPCOMING_MAX, upcomingBillings } from '../../database/recurring/upcoming-billings';
+import { shownLimits } from '../../domain/spending-limit';
+import { recurringRules } from '../../settings/config';
 import { BANK } from '../http/callers';
 import { listAnswer } from '../http/list';
 import type { Call, PathCall, QueryCall } from '../http/call';
 import { section } from '../http/route';
-import { AGREEMENT_DECISIONS, AGREEMENT_STATES, CUSTOMER_DECISIONS } from '../../domain/lifecycle';
+import {
+  AGREEMENT_DECISIONS,
+  AGREEMENT_STATES,
+  BILLING_REQUEST_STATUSES,
+  CUSTOMER_DECISIONS,
+  type Decision,
+} from '../../domain/lifecycle';
+import { formatAmount } from '../../domain/money';
 import { id, idFilter, instant, oneOf, pagination } from '../http/request-fields';
 import * as shown from '../http/response-fields';
 import { pauseDecision, resumeDecision } from '../../database/decision/pause-decision';
 import type { Transaction } from '../../database/pool/connection';
-import { limitsGiven, spendingOf, spendingShown } from './spending-limits';
+import type { Party } from '../../database/query/party';
+import { limitsGiven, limitsShown, spendingOf, spendingShown } from './spending-limits';
 
 export const decisionsQuery = z.strictObject({
   ...pagination(Object.keys(DECISION_SORTS) as ['createdAt', 'updatedAt']),
   customerId: idFilter('customer').optional(),
   merchantId: idFilter('merchant').optional(),
   decision: oneOf(AGREEMENT_DECISIONS, 'Only those with this decision').optional(),
+});
+
+const bankDecisionsQuery = decisionsQuery.extend({
+  state: oneOf(
+    AGREEMENT_STATES,
+    'Only those in this state; of more than 10 000 that are `expired`, `paused` or `not_yet_valid` another filter is needed',
+  ).optional(),
 });
 
 const decisionPath = z.strictObject({ id: id('agreement') });
@@ -94,47 +115,147 @@ export const agreementShown = z
   })
   .meta({ id: 'Agreement' });
 
+const decisionWithHistory = decisionShown
+  .extend({
+    lastCharge: z
+      .strictObject({
+        reference: shown.reference,
+        amount: shown.money('The amount'),
+        at: shown.moment('When it was accepted'),
+        status: z.enum(BILLING_REQUEST_STATUSES).meta({ example: 'successful' }),
+      })
+      .nullable()
+      .meta({ description: 'The latest charge; `null` where there is none' }),
+    upcoming: z
+      .array(
+        z.strictObject({
+          scheduleId: shown.id('schedule'),
+          n: shown.count('Number of the due date, from 0', 3),
+          amount: shown.money('The amount'),
+          dueDate: shown.moment('Due date'),
+        }),
+      )
+      .meta({
+        description: `The next billings of its schedules, at most ${UPCOMING_MAX}; none of those that are held`,
+      }),
+    history: z
+      .array(
+        z.strictObject({
+          at: shown.moment('When it changed'),
+          by: oneOf(
+            ['customer', 'merchant', 'provider', 'operator', 'network'],
+            'Who changed it',
+            'customer',
+          ),
+          state: agreementState,
+          customerDecision,
+          spendingLimits: limitsShown,
+        }),
+      )
+      .meta({ description: `The agreement after each change, oldest first; the latest ${HISTORY_MAX}` }),
+  })
+  .meta({ id: 'DecisionWithHistory' });
+
 const notActive = {
   refusals: { consent_not_active: 'The decision is `pending`, `revoked` or `expired` (`data.state`)' },
   refusedWith: { 409: { data: z.strictObject({ state: agreementState }), example: { state: 'revoked' } } },
 };
 
+/** Of the answer to a call that denies. */
+export const pendingShown = shown.seldom(
+  z.array(
+    z.strictObject({
+      billingRequestId: shown.id('billingRequest'),
+      reference: shown.reference,
+      amount: shown.money('The amount'),
+    }),
+  ),
+  'Only of a denial: charges that the bank has been asked for and not answered, to be denied where they are not booked; at most 1 000',
+);
+
+const decisionChanged = decisionShown.extend({ pending: pendingShown });
+
 const intentOpen = z.strictObject({ status: customerDecision, intentId: shown.id('intent') });
 
 /** Decisions of a bank's customers about merchants, for the bank to show and to change. */
 
-async function listCustomerDecisions({ caller, query, deps }: QueryCall<typeof decisionsQuery>) {
+async function listCustomerDecisions({ caller, query, deps }: QueryCall<typeof bankDecisionsQuery>) {
   const found = await listDecisions(deps.db, caller, query, query);
   return listAnswer(['decision', 'decisions'], found, query, decisionData);
 }
 
+async function showCustomerDecision({ caller, params, deps: { db, config } }: PathCall<typeof decisionPath>) {
+  const decision = await readDecision(db, caller, params.id);
+  const lastCharge = await readLastCharge(db, decision);
+  const upcoming = await upcomingBillings(db, recurringRules(config), decision.id);
+  const history = await readHistory(db, decision.id);
+  return {
+    message: `The decision is ${wordsOf(decision)}`,
+    data: {
+      ...decisionData(decision),
+      lastCharge: lastCharge ? inMajor(lastCharge) : null,
+      upcoming: upcoming.map(inMajor),
+      history: history.map(({ limits, currency, ...change }) => ({
+        ...change,
+        spendingLimits: shownLimits(limitsFrom(limits), currency),
+      })),
+    },
+  };
+}
+
+const inMajor = <Of extends { amount: bigint; currency: string }>({ currency, amount, ...rest }: Of) => ({
+  ...rest,
+  amount: formatAmount(amount, currency),
+});
+
 type PathOfDecision = z.output<typeof decisionPath>;
 
-const updateCustomerDecision = (call: Call<z.output<typeof decisionBody>, unknown, PathOfDecision>) =>
-  act(call, (trx) => changeDecision(trx, call.caller.entityId, call.params.id, call.body));
-
-const pauseCustomerDecision = (call: Call<z.output<typeof pauseBody>, unknown, PathOfDecision>) =>
-  act(call, (trx) => pauseDecision(trx, call.caller.entityId, call.params.id, call.body.until));
-
-const resumeCustomerDecision = (call: PathCall<typeof decisionPath>) =>
-  act(call, (trx) => resumeDecision(trx, call.caller.entityId, call.params.id));
-
-function act(
-  { accept, caller, params }: PathCall<typeof decisionPath>,
-  change: (trx: Transaction) => Promise<void>,
-) {
+async function updateCustomerDecision({
+  accept,
+  body,
+  caller,
+  params,
+}: Call<z.output<typeof decisionBody>, unknown, PathOfDecision>) {
   return accept(async (trx) => {
-    await change(trx);
-    const decision = await readDecision(trx, caller, params.id);
-    return {
-      message: `The decision is ${wordsOf(decision)} from the next charge on`,
-      data: decisionData(decision),
-    };
+    const pending = await changeDecision(trx, caller.entityId, params.id, body);
+    const { message, data } = await readChanged(trx, caller, params.id);
+    return { message, data: { ...data, ...pendingOf(data.customerDecision, pending) } };
   });
+}
+
+async function pauseCustomerDecision({
+  accept,
+  body,
+  caller,
+  params,
+}: Call<z.output<typeof pauseBody>, unknown, PathOfDecision>) {
+  return accept(async (trx) => {
+    await pauseDecision(trx, caller.entityId, params.id, body.until);
+    return readChanged(trx, caller, params.id);
+  });
+}
+
+async function resumeCustomerDecision({ accept, caller, params }: PathCall<typeof decisionPath>) {
+  return accept(async (trx) => {
+    await resumeDecision(trx, caller.entityId, params.id);
+    return readChanged(trx, caller, params.id);
+  });
+}
+
+async function readChanged(trx: Transaction, caller: Party, agreementId: string) {
+  const decision = await readDecision(trx, caller, agreementId);
+  return {
+    message: `The decision is ${wordsOf(decision)} from the next charge on`,
+    data: decisionData(decision),
+  } as const;
 }
 
 const wordsOf = ({ decision, state }: DecisionRecord) =>
   state === 'paused' ? `${decision}, and paused,` : decision;
+
+/** As `pendingShown`. */
+export const pendingOf = (decision: Decision | null, pending: PendingCharge[]) =>
+  decision === 'deny' && { pending: pending.map(inMajor) };
 
 function decisionData(decision: DecisionRecord) {
   return {
@@ -162,20 +283,28 @@ export const decisionRoutes = [
     summary: 'List customer decisions',
     description:
       'What your customers have decided about merchants: one entry per customer and merchant, with the limits and what is spent of them.',
-    takes: { ...BANK, query: decisionsQuery },
+    takes: { ...BANK, query: bankDecisionsQuery },
     answers: { 200: { description: '1 decision', data: shown.pageOf('decisions', decisionShown) } },
     handle: listCustomerDecisions,
+  }),
+  route('get', '/v1/bank/customer-decisions/:id', {
+    id: 'getDecision',
+    summary: 'Retrieve a customer decision',
+    description: 'With its last charge, the billings to come, and its history, for your app to show.',
+    takes: { ...BANK, params: decisionPath },
+    answers: { 200: { description: 'The decision is approve_recurring', data: decisionWithHistory } },
+    handle: showCustomerDecision,
   }),
   route('put', '/v1/bank/customer-decisions/:id', {
     id: 'changeDecision',
     summary: 'Update a customer decision',
     description:
-      'Records that the customer has changed a decision; it applies from the next charge on. Limits may be set below what is spent; if `spendingLimits` is left out, they stay. A charge counts against the limits of the day on which it was accepted, whenever the bank answers it. `blockMerchant` `true` means `deny`, and refuses every later intent and charge of the merchant. Recurring schedules of the customer with this merchant follow the decision: `suspended` and `approve_once` suspend them, `deny` cancels them, and `approve_recurring` resumes those that an earlier decision had suspended. The merchant receives the webhook `decision.updated`.',
+      'Records that the customer has changed a decision; it applies from the next charge on. Limits may be set below what is spent; if `spendingLimits` is left out, they stay. A charge counts against the limits of the day on which it was accepted, whenever the bank answers it. `blockMerchant` `true` means `deny`, and refuses every later intent and charge of the merchant. `deny` declines pending charges that wait for the customer or that you have not been sent (`denied`, `billing.closed`); `pending` has the others: deny what you have not booked. Recurring schedules of the customer with this merchant follow the decision: `suspended` and `approve_once` suspend them, `deny` cancels them, and `approve_recurring` resumes those that an earlier decision had suspended. The merchant receives the webhook `decision.updated`.',
     takes: { ...BANK, params: decisionPath, body: decisionBody },
     answers: {
       200: {
         description: 'The decision is approve_recurring from the next charge on',
-        data: decisionShown,
+        data: decisionChanged,
       },
     },
     refusals: {
@@ -195,7 +324,7 @@ export const decisionRoutes = [
     answers: {
       200: {
         description: 'The decision is approve_recurring, and paused, from the next charge on',
-        data: decisionShown,
+        data: decisionChanged,
         example: { state: 'paused', chargeableNow: 0 },
       },
     },
@@ -208,7 +337,10 @@ export const decisionRoutes = [
     description: 'Ends the customer’s pause. What is not paused stays as it is.',
     takes: { ...BANK, params: decisionPath },
     answers: {
-      200: { description: 'The decision is approve_recurring from the next charge on', data: decisionShown },
+      200: {
+        description: 'The decision is approve_recurring from the next charge on',
+        data: decisionChanged,
+      },
     },
     ...notActive,
     handle: resumeCustomerDecision,

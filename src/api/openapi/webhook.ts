@@ -4,7 +4,7 @@ import type { WebhookType } from '../../domain/webhook/webhook';
 import type { WebhookItem } from '../../domain/webhook/webhook-item';
 import { billingRequest } from '../billing/billing-request-schema';
 import { batchOutcome } from '../customer/migration-schema';
-import { schedule, scheduleStatus } from '../recurring/recurring-schema';
+import { schedule, scheduleStatus, skippedBilling } from '../recurring/recurring-schema';
 import { oneOf } from '../http/request-fields';
 import * as shown from '../http/response-fields';
 import { exceptionFields } from '../billing/reconciliation-exception';
@@ -80,6 +80,10 @@ const DOCUMENTED = {
         '2026-03-05T08:00:00.000Z',
       ),
       spendingLimits: limitsShown.meta({ description: 'The limits that the merchant asks for' }),
+      termsInWords: shown.words(
+        'The same limits as an English sentence to show to the customer, with days of the network’s time zone',
+        'At most NGN 2,500 a charge, NGN 10,000 a day and NGN 50,000 a month, at most 2 charges a week, until 31 March 2027.',
+      ),
       currentLimits: shown.seldom(
         limitsShown,
         'The limits that hold now, where the customer has approved billing in this currency before',
@@ -144,11 +148,11 @@ const DOCUMENTED = {
     to: ['bank'],
     summary: 'A charge was closed without your answer',
     description:
-      'Its response window has ended, or the merchant has cancelled it. Stop asking the customer, and do not debit any more. If you already have, reverse the debit and still send your answer: it gets a 409 and is recorded for reconciliation. Where `sequence` is 1, its `billing.request` was not sent to you and will not be, and there is nothing to do.',
+      'Its response window has ended, the merchant has cancelled it, or its agreement was denied. Stop asking the customer, and do not debit any more. If you already have, reverse the debit and still send your answer: it gets a 409 and is recorded for reconciliation. Where `sequence` is 1, its `billing.request` was not sent to you and will not be, and there is nothing to do.',
     item: {
       ...ofCharge,
       status: z.literal('declined'),
-      declineReason: shown.words('`expired`, `not_delivered` or `cancelled`', 'expired'),
+      declineReason: shown.words('`expired`, `not_delivered`, `cancelled` or `denied`', 'expired'),
     },
   },
   'billing.credit': {
@@ -285,7 +289,7 @@ const DOCUMENTED = {
     to: ['merchant', 'bank'],
     summary: 'A recurring schedule has changed',
     description:
-      'Its status or its terms changed. A merchant retrieves the terms with `GET /v1/billing/recurring/{scheduleId}`, a bank lists them with `GET /v1/bank/customer/subscriptions`.',
+      'Its status or its terms changed, or the customer has one billing skipped. A merchant retrieves the terms with `GET /v1/billing/recurring/{scheduleId}`, a bank lists them with `GET /v1/bank/customer/subscriptions`.',
     item: {
       scheduleId: shown.id('schedule'),
       status: scheduleStatus,
@@ -303,6 +307,8 @@ const DOCUMENTED = {
         )
         .nullable()
         .optional(),
+      skipped: skippedBilling('The customer has this billing skipped').optional(),
+      unskipped: skippedBilling('The customer has it charged after all').optional(),
     },
   },
   'migration.completed': {

@@ -19,6 +19,7 @@ interface Items {
       currency: string;
       merchant: Merchant;
       spendingLimits: ShownLimits;
+      termsInWords: string;
       currentLimits: ShownLimits | undefined;
     };
   'billing.intent.closed': IntentEnd & { status: 'declined' | 'superseded' };
@@ -83,6 +84,8 @@ interface Items {
     billingsCompleted: number;
     previousAmount: bigint | undefined;
     effectiveFrom: Date | null | undefined;
+    skipped: SkippedBilling | undefined;
+    unskipped: SkippedBilling | undefined;
   };
   'migration.completed': {
     batchId: string;
@@ -99,6 +102,7 @@ type IntentEnd = Intent & { lookupID: string; reason: string | null };
 type Charge = Money & { billingRequestId: string; reference: string };
 type Refund = Money & { refundId: string; reference: string; originalReference: string };
 type Schedule = Money & { scheduleId: string };
+type SkippedBilling = { n: number; dueDate: Date | string };
 
 type Agreement = {
   id: string;

@@ -1,5 +1,17 @@
 import { unrecorded } from '../../support/database';
-import { bill, itemsOf, shareApi, type Parties, type Shown } from '../../support/shared-api';
+import { bookDifferences } from '../../support/books';
+import {
+  approve,
+  bill,
+  charge,
+  decline,
+  EXCEPTIONS,
+  itemsOf,
+  shareApi,
+  type Parties,
+  type Shown,
+} from '../../support/shared-api';
+import { AGREEMENT_STATES } from '../../../src/domain/lifecycle';
 import { SPENT_ONCE, UNLIMITED } from '../../support/limits';
 import { announcedTo, lookupIdOf, makeSchedule, moveClock } from '../../support/standing';
 
@@ -49,6 +61,8 @@ const told = (type = 'decision.updated') => served.announced(parties.merchantId,
 async function statusOf(scheduleId: string): Promise<unknown> {
   return (await parties.merchant.read(`/v1/billing/recurring/${scheduleId}`))['status'];
 }
+
+const later = (by: string) => moveClock(served.db, parties.merchantId, by);
 
 /** Makes the agreement one that the customer has not decided about. */
 const undecided = () =>
@@ -130,6 +144,95 @@ describe('the list of decisions', () => {
   });
 });
 
+const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
+const limit = (spendingLimits: object) => put({ customerDecision: 'approve_recurring', spendingLimits });
+const pause = (body = {}) => parties.bank.post(`${DECISIONS}/${parties.agreementId}/pause`, body);
+
+describe('the filter by state', () => {
+  test.each<[string, () => Promise<unknown>]>([
+    ['active', () => Promise.resolve()],
+    ['active', () => pause({ until: inDays(1) }).then(() => later('25 hours'))],
+    ['active', () => limit({ validFrom: inDays(1), validUntil: inDays(9) }).then(() => later('25 hours'))],
+    ['pending', undecided],
+    ['suspended', () => put({ customerDecision: 'suspended' })],
+    ['revoked', () => put({ customerDecision: 'deny', blockMerchant: true })],
+    ['not_yet_valid', () => limit({ validFrom: inDays(1) })],
+    ['paused', () => pause()],
+    ['paused', () => limit({ validFrom: inDays(2) }).then(() => pause({ until: inDays(1) }))],
+    ['expired', () => limit({ validUntil: inDays(1) }).then(() => later('25 hours'))],
+  ])('finds an agreement that is %s, and by no other state', async (state, change) => {
+    await change();
+    expect(await theOne()).toMatchObject({ state });
+    for (const one of AGREEMENT_STATES) {
+      const found = one === state ? [parties.agreementId] : [];
+      for (const order of ['', '&sortOrder=asc', '&sortBy=updatedAt'])
+        expect([one, await ids(`?state=${one}${order}`)]).toEqual([one, found]);
+    }
+  });
+});
+
+const read = () => parties.bank.read(`${DECISIONS}/${parties.agreementId}`);
+
+describe('one decision', () => {
+  test('is shown as in the list, with its last charge and each change, by whoever made it', async () => {
+    expect(await read()).toMatchObject({ lastCharge: null, upcoming: [] });
+    await charge(parties);
+    const { id, reference } = await bill(parties, { amount: 12.5 });
+    const limits = { ...UNLIMITED, perCharge: 20 };
+    await put({ customerDecision: 'approve_once', spendingLimits: { perCharge: 20 } });
+    await parties.provider.post(`/v1/agreements/${parties.agreementId}/release`);
+
+    const { lastCharge, upcoming, history, ...decision } = await read();
+    expect(decision).toEqual(await theOne());
+    const { createdAt: at } = await parties.merchant.read(`/v1/billing/requests/${id}`);
+    expect(lastCharge).toEqual({ reference, amount: 12.5, at, status: 'declined' });
+    expect(upcoming).toEqual([]);
+    const moment = expect.stringMatching(/Z$/) as string;
+    const changes = [
+      ['customer', 'active', 'approve_recurring', { ...UNLIMITED, daily: 5000 }],
+      ['customer', 'active', 'approve_once', limits],
+      ['provider', 'revoked', 'deny', limits],
+    ].map(([by, state, customerDecision, spendingLimits]) => ({
+      at: moment,
+      by,
+      state,
+      customerDecision,
+      spendingLimits,
+    }));
+    expect(history).toEqual(changes);
+    const stranger = await served.enter('bank');
+    expect((await stranger.get(`${DECISIONS}/${parties.agreementId}`)).status).toBe(404);
+  });
+
+  test('has the next ten billings of all its schedules, up to their ends and its own', async () => {
+    const startAt = new Date('2099-01-31T09:00:00Z');
+    const first = await makeSchedule(served.db, parties, { startAt, maxBillings: 2 });
+    const second = await makeSchedule(served.db, parties, { startAt, amount: 100n, interval: 2 });
+    const shown = async () =>
+      ((await read())['upcoming'] as Shown[]).map(({ scheduleId, n, amount, dueDate }) => [
+        scheduleId === first ? 'first' : scheduleId === second && 'second',
+        n,
+        amount,
+        String(dueDate).slice(0, 10),
+      ]);
+    const upcoming = await shown();
+    expect(upcoming).toHaveLength(10);
+    expect(upcoming.slice(0, 4)).toEqual([
+      ['first', 0, 1500, '2099-01-31'],
+      ['second', 0, 1, '2099-01-31'],
+      ['first', 1, 1500, '2099-02-28'],
+      ['second', 1, 1, '2099-03-31'],
+    ]);
+    expect(upcoming[9]).toEqual(['second', 7, 1, '2100-03-31']);
+
+    const validUntil = '2099-03-31T09:00:00Z';
+    await put({ customerDecision: 'approve_recurring', spendingLimits: { validUntil } });
+    expect(await shown()).toEqual(upcoming.slice(0, 3));
+    await parties.merchant.post(`/v1/billing/recurring/${first}/pause`);
+    expect(await shown()).toEqual([upcoming[1]]);
+  });
+});
+
 const suspendBy = (billingRequestId: string) =>
   parties.bank.post('/v1/billing/bank-response', { billingRequestId, action: 'suspended' });
 
@@ -204,16 +307,6 @@ describe('changing a decision', () => {
     expect(await told('recurring.updated')).toMatchObject([{ scheduleId, status, previousStatus: 'active' }]);
     await put({ customerDecision: 'approve_recurring' });
     expect(await statusOf(scheduleId)).toBe(status === 'suspended' ? 'active' : 'cancelled');
-  });
-
-  test('leaves a charge that the bank has been asked for open, for the bank to answer', async () => {
-    const { id } = await bill(parties);
-    await put({ customerDecision: 'deny', blockMerchant: true });
-    expect(await parties.merchant.read(`/v1/billing/requests/${id}`)).toMatchObject({ status: 'pending' });
-    const answer = { billingRequestId: id, bankTransactionId: 'core-1' };
-    const answered = await parties.bank.post('/v1/billing/bank-response', answer);
-    expect(answered.body.data).toMatchObject({ status: 'successful' });
-    expect(await theOne()).toMatchObject({ customerDecision: 'deny', blockMerchant: true });
   });
 
   test.each([
@@ -324,6 +417,106 @@ describe('changing a decision', () => {
     expect([status, refused.errors?.map(({ path }) => path).sort()]).toEqual([400, paths]);
     expect(await theOne()).toEqual(before);
   });
+});
+
+const show = (id: string) => parties.merchant.read(`/v1/billing/requests/${id}`);
+const DENIED = { status: 'declined', declineReason: 'denied' };
+/** So that the bank has seen all that it was asked. */
+const readFeed = () => parties.bank.read('/v1/events?limit=100');
+const byRequest = (items: Shown[]) =>
+  items.toSorted((a, b) => (String(a['billingRequestId']) < String(b['billingRequestId']) ? -1 : 1));
+const pendingOf = async (body: object) => (await put(body)).body.data?.['pending'];
+
+/** One charge that waits for its customer, one that its bank has, and one that it has not. */
+async function threeCharges() {
+  await put({ customerDecision: 'approve_once' });
+  const waiting = await bill(parties, { amount: 100 });
+  await put({ customerDecision: 'approve_recurring' });
+  const asked = await bill(parties, { amount: 200 });
+  await readFeed();
+  return { waiting, asked, unseen: await bill(parties, { amount: 400 }) };
+}
+
+describe('a denial', () => {
+  test('declines what waits for the customer or has not reached the bank, and names what the bank must deny', async () => {
+    const { waiting, asked, unseen } = await threeCharges();
+    const denied = await put({ customerDecision: 'deny' });
+
+    const pending = [{ billingRequestId: asked.id, reference: asked.reference, amount: 200 }];
+    expect(denied.body.data).toMatchObject({ pending, spent: { daily: 200, count: { daily: 1 } } });
+    for (const { id } of [waiting, unseen]) expect(await show(id)).toMatchObject(DENIED);
+    expect(await show(asked.id)).toMatchObject({ status: 'pending' });
+    const ended = { billingRequestId: waiting.id, ...DENIED };
+    // The bank hears of the other charge first by its end.
+    const withdrawn = { billingRequestId: unseen.id, ...DENIED, sequence: 1 };
+    expect(byRequest(await told('billing.response'))).toMatchObject([ended, withdrawn]);
+    const closed = await served.announced(parties.bankId, 'billing.closed');
+    expect(byRequest(closed)).toMatchObject([{ ...ended, sequence: 2 }, withdrawn]);
+
+    expect((await put({ customerDecision: 'deny' })).body.data).toEqual(denied.body.data);
+    expect(await told('billing.response')).toHaveLength(2);
+    expect((await approve(parties, asked.id)).status).toBe(200);
+    expect(await pendingOf({ customerDecision: 'deny' })).toEqual([]);
+    expect(await bookDifferences(served.db)).toEqual([]);
+  });
+
+  test('is the bank’s own of the charges that it has stopped: the same word is a 200, an approval an exception', async () => {
+    const { waiting, unseen } = await threeCharges();
+    await put({ customerDecision: 'deny' });
+    expect((await decline(parties, waiting.id, 'denied')).status).toBe(200);
+    expect((await approve(parties, unseen.id)).status).toBe(409);
+    expect(await parties.bank.list(EXCEPTIONS)).toMatchObject([{ billingRequestId: unseen.id }]);
+  });
+
+  test('leaves a charge open that the bank has approved by an id of another: money may have moved', async () => {
+    const paid = await charge(parties);
+    const { waiting } = await threeCharges();
+    expect((await approve(parties, waiting.id, `tx-${paid.id}`)).status).toBe(409);
+    expect(await pendingOf({ customerDecision: 'deny' })).toMatchObject([
+      { billingRequestId: waiting.id },
+      { amount: 200 },
+    ]);
+    expect((await approve(parties, waiting.id)).status).toBe(200);
+  });
+
+  test('stops one-time charges too where it blocks the merchant, of this customer alone', async () => {
+    const first = await bill(parties, { paymentIDs: undefined, lookupIDs: [lookupID] });
+    const elsewhere = await served.parties();
+    const other = await bill(elsewhere);
+    await put({ customerDecision: 'deny' });
+    expect(await show(first.id)).toMatchObject({ status: 'pending' });
+    await put({ customerDecision: 'deny', blockMerchant: true });
+    expect(await show(first.id)).toMatchObject(DENIED);
+    const path = `/v1/billing/requests/${other.id}`;
+    expect(await elsewhere.merchant.read(path)).toMatchObject({ status: 'pending' });
+  });
+
+  test('by the answer to an intent does the same, and says so again', async () => {
+    const { waiting, asked } = await threeCharges();
+    const intentId = await ask();
+    const answer = { intentId, customerDecision: 'deny', blockMerchant: true };
+    const denied = await respond(answer);
+    expect(denied.body.data).toMatchObject({ pending: [{ billingRequestId: asked.id, amount: 200 }] });
+    expect((await respond(answer)).body).toEqual(denied.body);
+    expect(await show(waiting.id)).toMatchObject(DENIED);
+  });
+
+  test('of new terms stops nothing: the old ones stand', async () => {
+    const { waiting } = await threeCharges();
+    await ask();
+    expect((await respond({ customerDecision: 'deny' })).body.data).toMatchObject({ pending: [] });
+    expect(await show(waiting.id)).toMatchObject({ status: 'pending' });
+  });
+});
+
+test.each([
+  { customerDecision: 'suspended' },
+  { customerDecision: 'approve_once' },
+  { customerDecision: 'approve_recurring', spendingLimits: { perCharge: 1 } },
+])('%j stops no charge', async (body) => {
+  const charges = await threeCharges();
+  expect(await pendingOf(body)).toBeUndefined();
+  for (const { id } of Object.values(charges)) expect(await show(id)).toMatchObject({ status: 'pending' });
 });
 
 test('racing decisions leave one of them standing, and schedules in line with it', async () => {

@@ -39,7 +39,7 @@ export class Allowance {
     return true;
   }
 
-  /** A declined charge counts no more on the day on which it was accepted. */
+  /** A charge whose money did not move, or came back, counts no more on its day. */
   giveBack(at: number, kobo: Amount): void {
     this.add(at, -kobo);
   }

@@ -261,7 +261,7 @@ class Years {
     if (declineReason === 'expired') return attempt;
     Object.assign(attempt, { status, declineReason });
     if (status === 'successful') this.seen.booked.book('charges', this.now, attempt, kobo);
-    else if (counted) this.allowance(customer).giveBack(attempt.at, kobo);
+    else if (counted && !exception) this.allowance(customer).giveBack(attempt.at, kobo);
     if (exception) {
       this.except(exception, attempt);
       // Nothing goes back of what the bank has contradicted.
@@ -289,7 +289,6 @@ class Years {
     if (!attempt) throw new Error('nothing is in hand');
     const { status, declineReason, exception } = OUTCOMES[attempt.answer];
     Object.assign(attempt, { status, declineReason });
-    this.allowance(attempt.customer).giveBack(attempt.at, attempt.kobo);
     if (exception) this.except(exception, attempt);
     this.fail(schedule, 'expired');
   }
@@ -446,7 +445,9 @@ class Years {
     exception.resolvedAt = this.now;
     exception.said = { act: n, at: this.now, resolution };
     of.held = 0n;
-    if (of.status === 'successful' && resolution !== 'confirmed' && !isOfSecondDebit(of.answer)) {
+    const isUndone = of.status === 'successful' && resolution !== 'confirmed' && !isOfSecondDebit(of.answer);
+    if (isUndone || of.status === 'declined') this.allowance(of.customer).giveBack(of.at, of.kobo);
+    if (isUndone) {
       of.reversed = of.kobo - of.refunded;
       this.seen.booked.book('reversals', this.now, of, of.reversed);
     }
