@@ -105,8 +105,9 @@ it.each([
   await pause(played, new Date(startAt.getTime() + DAY_MS));
   await played.later(DAY_MS + 1000);
   if (looks) expect(await played.advance()).toMatchObject({ status: 'suspended' });
-  // Longer, and ended by the customer.
+  // It gets longer, new terms leave it, and the customer ends it.
   await pause(played, new Date(startAt.getTime() + 9 * DAY_MS));
+  await allow(played, { weekly: 1_000_000n });
   await played.later(DAY_MS);
   if (looks) await played.advance();
   await resume(played);
