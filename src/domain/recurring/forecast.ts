@@ -11,8 +11,9 @@ export const FORECAST_DAYS = 30;
 
 export interface ScheduleAhead {
   schedule: Schedule;
-  /** The amount of its next billing. */
   amount: bigint;
+  /** Of its next billing. */
+  nextAmount: bigint;
   /** The billing in hand keeps the amount of its first attempt. */
   open: (InHand & { amount: bigint }) | undefined;
   /** As `Billings.starts`. */
@@ -60,7 +61,7 @@ export function* chargesAhead(
     const step = nextStep(factsOf(schedule, { open, starts, heldFor }, at, rules));
     switch (step.do) {
       case 'charge':
-        yield { at, amount: step.attempt > 1 && ahead.open ? ahead.open.amount : ahead.amount };
+        yield { at, amount: amountOf(ahead, step) };
         if (step.attempt === 1) {
           schedule.nextN = step.n + 1;
           starts = [at, ...starts].slice(0, rules.catchUpPerDay);
@@ -98,6 +99,11 @@ export function* chargesAhead(
         return;
     }
   }
+}
+
+function amountOf(ahead: ScheduleAhead, { n, attempt }: { n: number; attempt: number }): bigint {
+  if (attempt > 1 && ahead.open) return ahead.open.amount;
+  return n === ahead.schedule.nextN ? ahead.nextAmount : ahead.amount;
 }
 
 function succeed(schedule: Schedule): void {
