@@ -107,12 +107,7 @@ const charged = ({ amount, currency }: Amount) =>
   sql`, ${amount}::bigint AS amount, ${currency}::text AS currency`;
 
 /** Judges a charge of a later moment by what is counted now, and counts nothing. */
-export async function judgeAt(
-  trx: Executor,
-  agreementId: string,
-  charge: Amount,
-  at: Date,
-): Promise<{ withinLimits: boolean; limit: Limit | undefined }> {
+export async function judgeAt(trx: Executor, agreementId: string, charge: Amount, at: Date) {
   const { refusal } = await trx.oneRow<Pick<Judged, 'refusal'>>`
     SELECT ${raw(REFUSAL)} AS refusal
     FROM agreements a, ${periodAt(sql`CAST(${at} AS timestamptz)`, trx.timeZone, charged(charge))} AS period

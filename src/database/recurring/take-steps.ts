@@ -4,7 +4,6 @@ import { isAsked, nextStep, type Step } from '../../domain/recurring/recurring-s
 import { nextAmount } from '../../domain/recurring/schedule-facts';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { judgeAt } from '../agreement/spending-limit';
-import type { ScheduleRow } from '../schedule/lock-schedules';
 import { recordAuditEvent } from '../record/audit-event';
 import { openScheduledCharge } from '../billing-request/accept-billing-requests';
 import { beginAttempt } from './charged-once';
@@ -63,7 +62,7 @@ async function charge(locked: LockedSchedule, { n, attempt }: StepNamed<'charge'
     // The billing keeps its first attempt's.
     ...(attempt === 1 && { dueAt }),
   });
-  if (attempt === 1) goBeyond(schedule, n);
+  if (attempt === 1) Object.assign(schedule, { nextN: n + 1, noticedAmount: null });
 }
 
 /**
@@ -122,15 +121,10 @@ export async function skipBillings(locked: LockedSchedule): Promise<void> {
     await trx.rows`
       INSERT INTO billings (schedule_id, n, due_at, status, reason, attempts, closed_at)
       VALUES (${schedule.id}, ${n}, ${dueAt}, 'skipped', ${reason}, 0, ${schedule.now})`;
-    goBeyond(schedule, n);
+    Object.assign(schedule, { nextN: n + 1, noticedAmount: null });
     note(locked, 'skipped', { n, dueAt, reason });
     await lookAgain(locked);
   }
-}
-
-/** The next notice, and the next amount, are those of the billing after. */
-function goBeyond(schedule: ScheduleRow, n: number): void {
-  Object.assign(schedule, { nextN: n + 1, noticedAmount: null });
 }
 
 /** Tells both sides of the next billing. */

@@ -135,15 +135,8 @@ function stepOf(after: ScheduleRow, step: ScheduleStep): ScheduleTransition {
 }
 
 /** The change of the status or the terms. */
-function changeOf({
-  before,
-  after,
-  cause,
-  event,
-  details,
-  billing,
-  effectiveFrom,
-}: ScheduleChange): ScheduleTransition {
+function changeOf(change: ScheduleChange): ScheduleTransition {
+  const { before, after, cause, event, details, billing, effectiveFrom } = change;
   const { id, status, merchantId, amount, currency, nextDueAt } = after;
   const previousStatus = before.status;
   const ofTerms = event === 'schedule.changed';

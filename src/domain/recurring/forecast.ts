@@ -61,7 +61,7 @@ export function* chargesAhead(
     const step = nextStep(factsOf(schedule, { open, starts, heldFor }, at, rules));
     switch (step.do) {
       case 'charge':
-        yield { at, amount: amountOf(ahead, step) };
+        yield { at, amount: step.attempt > 1 && ahead.open ? ahead.open.amount : amountOf(ahead, step) };
         if (step.attempt === 1) {
           schedule.nextN = step.n + 1;
           starts = [at, ...starts].slice(0, rules.catchUpPerDay);
@@ -101,10 +101,8 @@ export function* chargesAhead(
   }
 }
 
-function amountOf(ahead: ScheduleAhead, { n, attempt }: { n: number; attempt: number }): bigint {
-  if (attempt > 1 && ahead.open) return ahead.open.amount;
-  return n === ahead.schedule.nextN ? ahead.nextAmount : ahead.amount;
-}
+const amountOf = ({ schedule, nextAmount, amount }: ScheduleAhead, { n }: { n: number }) =>
+  n === schedule.nextN ? nextAmount : amount;
 
 function succeed(schedule: Schedule): void {
   schedule.ran += 1;

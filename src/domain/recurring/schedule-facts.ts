@@ -157,10 +157,5 @@ function due({ startAt, frequency, interval }: Schedule, n: number, { timeZone }
 }
 
 /** The amount of a schedule's next billing: a raise after its notice is for the one after it. */
-export const nextAmount = ({
-  amount,
-  noticedAmount,
-}: {
-  amount: bigint;
-  noticedAmount: bigint | null;
-}): bigint => (noticedAmount !== null && noticedAmount < amount ? noticedAmount : amount);
+export const nextAmount = (of: { amount: bigint; noticedAmount: bigint | null }): bigint =>
+  of.noticedAmount !== null && of.noticedAmount < of.amount ? of.noticedAmount : of.amount;

@@ -462,9 +462,9 @@ it.each([
   [336, 'monthly', 28 * 24 - 336],
 ] as const)(
   '%i hours of notice of a %s billing begin at the earliest when the one before is due',
-  (noticeHours, frequency, after) => {
+  (noticeHours, frequency, hours) => {
     const schedule = { ...monthly, frequency, nextN: 1 } as const;
     const { next } = factsOf(schedule, idle, START, { ...rules, noticeHours });
-    expect(next?.noticeAt).toBe(START.getTime() + after * 3_600_000);
+    expect(next?.noticeAt).toBe(START.getTime() + hours * 3_600_000);
   },
 );
