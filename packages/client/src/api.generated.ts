@@ -1974,7 +1974,7 @@ export type ExceptionResolvedItem = {
   sequence: number;
 };
 
-/** A recurring schedule will charge, by default in 24 hours */
+/** A recurring schedule will charge soon */
 export type RecurringUpcomingEvent = {
   /** Id of an event */
   eventId: string;
@@ -5233,7 +5233,7 @@ export interface Operations {
     body: SkipBillingBody;
     answer: SkipBillingResult;
   };
-  /** Charge a skipped billing after all */
+  /** Unskip one billing of a customer’s subscription */
   unskipBilling: {
     path: {
       /** Id of a recurring schedule. One that is malformed counts as unknown. */

@@ -261,9 +261,9 @@ const DOCUMENTED = {
   },
   'recurring.upcoming': {
     to: ['merchant', 'bank'],
-    summary: 'A recurring schedule will charge, by default in 24 hours',
+    summary: 'A recurring schedule will charge soon',
     description:
-      'For your information, for example to remind the customer. Not sent for daily schedules. A raise of the amount after it is for the billing after; a lower amount is announced again.',
+      '24 hours before, unless the network has another setting: for your information, for example to remind the customer. Not sent for daily schedules. A raise of the amount after it is for the billing after; a lower amount is announced again.',
     item: {
       scheduleId: shown.id('schedule'),
       customerId: shown.id('customer'),
