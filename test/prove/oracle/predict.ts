@@ -17,6 +17,7 @@ import {
   firstRetry,
   freeToCatchUp,
   newSchedule,
+  nextKobo,
   nextOf,
   stopHold,
   startHold,
@@ -192,12 +193,13 @@ class Years {
 
   private notify(schedule: Schedule, { n, at }: { n: number; at: number }): void {
     schedule.noticed = n;
-    schedule.notices.push({ n, dueAt: at, kobo: schedule.kobo });
+    schedule.told = nextKobo(schedule);
+    schedule.notices.push({ n, dueAt: at, kobo: schedule.told });
   }
 
   private skip(schedule: Schedule, { n, at }: { n: number; at: number }, reason: string): void {
     schedule.billings.push({ n, dueAt: at, status: 'skipped', reason, kobo: schedule.kobo, attempts: [] });
-    schedule.nextN = n + 1;
+    Object.assign(schedule, { nextN: n + 1, told: undefined });
     this.completeIfOver(schedule);
   }
 
@@ -207,11 +209,11 @@ class Years {
       dueAt: at,
       status: 'pending',
       reason: undefined,
-      kobo: schedule.kobo,
+      kobo: nextKobo(schedule),
       attempts: [],
     };
     schedule.billings.push(billing);
-    schedule.nextN = n + 1;
+    Object.assign(schedule, { nextN: n + 1, told: undefined });
     schedule.open = { billing, reason: '', closesAt: undefined, retryAt: undefined };
     this.charge(schedule, billing);
   }
@@ -385,8 +387,9 @@ class Years {
       case 'amend': {
         const used = schedule.ran + (schedule.open ? 1 : 0);
         if (act.maxBillings !== undefined && act.maxBillings < used) return 400;
+        if (act.kobo < nextKobo(schedule)) schedule.noticed = undefined;
         schedule.kobo = act.kobo;
-        schedule.noticed = undefined;
+        if (schedule.told !== undefined) schedule.told = nextKobo(schedule);
         schedule.maxBillings = act.maxBillings ?? schedule.maxBillings;
         this.completeIfOver(schedule);
         return 200;
