@@ -88,8 +88,7 @@ export const sql = `
       currency_before      currency,
       limits_before        spending_limits,
       UNIQUE (merchant_id, customer_id),
-      CHECK ((NOT blocked) OR decision = 'deny'),
-      CHECK (paused_until IS NULL OR decision <> 'deny')
+      CHECK ((NOT blocked) OR decision = 'deny')
       -- Each charge changes the sums, which no index has.
     ) WITH (fillfactor = 70);
     CREATE INDEX agreements_acting ON agreements (merchant_id, acts_at) WHERE acts_at IS NOT NULL;

@@ -36,15 +36,15 @@ export async function skipBilling(
 ): Promise<void> {
   const before = await lockScheduleOfParty(trx, caller, scheduleId);
   if (n < before.nextN) return skipBegun(trx, rules, before, { n, skips });
+  const notFound = new Failure('not_found', `The schedule will have no billing ${n}, or none so far ahead.`);
+  if (n > before.nextN + AHEAD_MAX) throw notFound;
   const { hasOpen, skipped } = await trx.oneRow<{ hasOpen: boolean; skipped: number }>`
     SELECT EXISTS (
         SELECT FROM billings WHERE schedule_id = ${scheduleId} AND status IN ('pending', 'retrying')) AS has_open,
       (SELECT count(*)::int FROM billing_skips
        WHERE schedule_id = ${scheduleId} AND n >= ${before.nextN} AND n < ${n}) AS skipped`;
-  const isNear = n <= before.nextN + AHEAD_MAX;
-  const billing = isNear ? nextBilling(before, hasOpen, rules, { n, skipped }) : undefined;
-  if (!billing)
-    throw new Failure('not_found', `The schedule will have no billing ${n}, or none so far ahead.`);
+  const billing = nextBilling(before, hasOpen, rules, { n, skipped });
+  if (!billing) throw notFound;
   const changed = skips
     ? trx.row`
         INSERT INTO billing_skips (schedule_id, n, due_at) VALUES (${scheduleId}, ${n}, ${billing.dueAt})
