@@ -21,12 +21,12 @@ type Ahead = Schedule &
   Omit<Upcoming, 'n' | 'dueDate'> & {
     /** The agreement's. */
     validUntil: Date | null;
-    noticedAmount: bigint | null;
     inHand: boolean;
-    /** Billings to come that the customer has skipped. */
-    skips: number[];
     /** The billing in hand, where it is tried again; with the amount of its first attempt. */
     retry: { n: number; amount: string; dueAt: string } | null;
+    noticedAmount: bigint | null;
+    /** Billings to come that the customer skips, by their n. */
+    skips: number[];
   };
 
 /**
@@ -60,19 +60,12 @@ function* billingsOf(schedule: Ahead, rules: RecurringRules): Generator<Upcoming
   const ofSchedule = { scheduleId, currency };
   if (retry)
     yield { ...ofSchedule, n: retry.n, amount: BigInt(retry.amount), dueDate: new Date(retry.dueAt) };
+  const { nextN } = schedule;
   let skipped = 0;
-  for (let n = schedule.nextN; n < schedule.nextN + skipped + UPCOMING_MAX; n++) {
-    if (skips.includes(n)) {
-      skipped += 1;
-      continue;
-    }
+  for (let n = nextN; n - nextN - skipped < UPCOMING_MAX; n++) {
     const next = nextBilling(schedule, inHand, rules, { n, skipped });
     if (!next || (validUntil !== null && next.dueAt >= validUntil)) return;
-    yield {
-      ...ofSchedule,
-      n,
-      amount: n === schedule.nextN ? nextAmount(schedule) : amount,
-      dueDate: next.dueAt,
-    };
+    if (skips.includes(n)) skipped += 1;
+    else yield { ...ofSchedule, n, amount: n === nextN ? nextAmount(schedule) : amount, dueDate: next.dueAt };
   }
 }

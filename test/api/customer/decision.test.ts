@@ -225,6 +225,13 @@ describe('one decision', () => {
     ]);
     expect(upcoming[9]).toEqual(['second', 7, 1, '2100-03-31']);
 
+    const skip = `/v1/bank/customer/subscriptions/${first}/skip`;
+    expect((await parties.bank.post(skip, { n: 0 })).status).toBe(200);
+    // A skipped billing is none of the two that it may have.
+    const third = ['first', 2, 1500, '2099-03-31'];
+    expect((await shown()).slice(0, 3)).toEqual([upcoming[1], upcoming[2], third]);
+    expect((await parties.bank.post(skip.replace('/skip', '/unskip'), { n: 0 })).status).toBe(200);
+
     const validUntil = '2099-03-31T09:00:00Z';
     await put({ customerDecision: 'approve_recurring', spendingLimits: { validUntil } });
     expect(await shown()).toEqual(upcoming.slice(0, 3));

@@ -273,6 +273,17 @@ it('a billing that is tried again is the first to come, by its due date and its 
   ]);
 });
 
+it('a billing to come has the amount that its notice had, where a raise came later', async () => {
+  const played = await play({ startAt: new Date(Date.now() + 10 * DAY_MS), maxBillings: 2 });
+  await played.later(9.5 * DAY_MS);
+  await played.advance();
+  await db.transaction((trx) =>
+    changeSchedule(trx, rules, { caller: merchant(played), scheduleId: played.id }, { amount: 2000 }),
+  );
+  const upcoming = await upcomingBillings(db, rules, played.standing.agreementId);
+  expect(upcoming.map(({ amount }) => amount)).toEqual([150_000n, 200_000n]);
+});
+
 it.each([
   ['its merchant cancels', cancel],
   ['the customer denies', deny],
