@@ -460,3 +460,16 @@ it('lets a customer tighten limits, pause until a day, resume, skip a charge, an
   await expectShown(schedule.locator('.badge').getByText('cancelled'));
   expect(await decisionOf('sandbox-6')).toMatchObject({ customerDecision: 'deny', chargeableNow: 0 });
 });
+
+it('has the bank deny what it was asked for and did not answer, once its customer revokes', async () => {
+  await choose('Damilola');
+  await press('Ask for permission');
+  await question('Damilola Ogunleye').getByRole('button', { name: 'Every time', exact: true }).click();
+  await expectShown(till().getByText('has permitted charges, every time'));
+  await press('Charge once');
+  await expectShown(question('Damilola Ogunleye').getByText('wants'));
+  await phone().getByRole('button', { name: 'Revoke the permission of Damilola' }).click();
+  await expectShown(charge('from Damilola').first().getByText('the customer said no'));
+  expect((await charges())[0]).toMatchObject({ status: 'declined', declineReason: 'denied' });
+  expect(await question('Damilola Ogunleye').count()).toBe(0);
+});

@@ -130,7 +130,7 @@ async function startBank(networkPort: number, fault: Fault, asked: Asked[] = [])
     const daily = fault.careless ? undefined : decision?.spendingLimits.daily;
     const decide = (body: RequestOf<'changeDecision'>['body']) =>
       assent.call('changeDecision', { ...own, body });
-    const { scheduleId = '', n = 0 } = (announced ?? {}) as { scheduleId?: string; n?: number };
+    const { scheduleId = '', n = 0 } = announced ?? {};
     switch (act) {
       case 'limit': {
         const spendingLimits = { monthly: 20_000, ...(daily && { daily }) };

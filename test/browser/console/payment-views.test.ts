@@ -1,5 +1,16 @@
 import { expectGoodPage } from '../../support/browser';
-import { button, choose, data, link, searchField, shownToAnybody, shows, type View } from './stage';
+import {
+  api,
+  button,
+  call,
+  choose,
+  data,
+  link,
+  searchField,
+  shownToAnybody,
+  shows,
+  type View,
+} from './stage';
 
 const VIEWS: Record<string, View> = {
   'a charge, by its bank’s own id': {
@@ -86,7 +97,7 @@ const VIEWS: Record<string, View> = {
         .getByText(/^What .* may charge$/)
         .first()
         .click();
-      await shows(page, 'Chargeable now', 'Charges at most');
+      await shows(page, 'Approve recurring', 'State', 'Active', 'Chargeable now', 'Charges at most');
     },
     shows: ['All customers', 'Ada Obi', 'ada@example.test', 'Whom the customer lets charge', 'Gold plan'],
   },
@@ -150,6 +161,27 @@ const VIEWS: Record<string, View> = {
       await button(page, 'Day before').click();
     },
     shows: ['in USD', 'Final', 'USD 0.00', 'nothing is owed', 'Nothing settled on this day.'],
+  },
+  // The last, for it suspends what the others show.
+  'a permission that its customer has paused, and why its schedules are suspended': {
+    role: 'merchant',
+    at: 'schedules',
+    act: async (page) => {
+      const { agreements } = (await call('merchant', 'GET', '/v1/agreements')).body['data'] as unknown as {
+        agreements: { agreementId: string }[];
+      };
+      const { agreementId = '' } = agreements[0] ?? {};
+      await call('bank', 'POST', `/v1/bank/customer-decisions/${agreementId}/pause`, {
+        until: '2199-01-01T00:00:00Z',
+      });
+      await choose(page, 'Suspended');
+      await shows(page, 'Silver plan', 'The customer has paused the merchant');
+      await link(page, 'Silver plan').first().click();
+      await shows(page, 'Nothing while it is suspended', 'The customer has paused the merchant');
+      await expectGoodPage(page);
+      await page.goto(`${api.url}/console#/payments/${agreementId}`);
+    },
+    shows: ['Agreement', 'Paused', 'Paused until', '1 Jan 2199', 'NGN 0.00', 'Approve recurring'],
   },
 };
 
