@@ -13,7 +13,7 @@ import { SETTLEMENT_WINDOW_MS, type MerchantPlan, type Plan } from './plan';
 
 const zone = new Zone('Africa/Lagos');
 const [at, endAt] = [zone.at(2028, 2, 1, 15.5), zone.at(2028, 2, 2, 15.5)];
-const customer = { n: 1, bank: 0, limits: { daily: undefined, monthly: undefined } };
+const customer = { n: 1, bank: 0, limits: {} };
 const billing: MerchantPlan = {
   n: 1,
   customers: [customer],
@@ -48,12 +48,14 @@ function predicted(): Prediction {
     refunded: 0n,
     held: 10_000n,
     reversed: 0n,
+    limit: undefined,
+    countedUnder: undefined,
   };
   const booked = new Booked(zone);
   booked.book('charges', at, charge, 10_000n);
   for (const kind of ['refunds', 'refundReturns'] as const) booked.book(kind, at, charge, 4_000n);
   const allowance = new Allowance(customer, zone);
-  allowance.take(at, 10_000n);
+  allowance.count(charge);
   const answers = ['approved', 'approved'];
   return {
     schedules: [],

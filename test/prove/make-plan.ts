@@ -82,7 +82,7 @@ function merchantPlan(
     const customer = drawCustomer(random, (numbers.customers += 1));
     merchant.customers.push(customer);
     const hours = drawHours(random);
-    if (!mayBeLimited(merchant, hours.length)) customer.limits = { daily: undefined, monthly: undefined };
+    if (!mayBeLimited(merchant, hours.length)) customer.limits = {};
     for (const hour of hours) {
       const subscription = drawSubscription(random, plan, customer, {
         n: (numbers.subscriptions += 1),
