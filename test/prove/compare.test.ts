@@ -153,7 +153,13 @@ function well(): Seen {
               customerId: 'cus_1',
               merchant: { id: 'mch_1' },
               customerDecision: 'approve_recurring',
-              spent: { daily: 0, monthly: 100 },
+              state: 'active',
+              chargeableNow: null,
+              // 2 February 2028 is a Wednesday, a day after the charge.
+              spent: {
+                ...{ daily: 0, weekly: 100, monthly: 100, yearly: 100, total: 100 },
+                count: { daily: 0, weekly: 1, monthly: 1, yearly: 1, total: 1 },
+              },
             },
           ],
           received: [{ type: 'billing.request', item: question }],
