@@ -23,10 +23,6 @@ const ACTS = {
   amend: 3,
   cancel: 1,
   limit: 2,
-  renew: 2,
-  expire: 2,
-  pauseConsent: 3,
-  skip: 3,
   suspend: 3,
   deny: 1,
   distrust: 2,
@@ -82,8 +78,6 @@ export function drawActs(
     const about = what === 'distrust' || what === 'respond' ? 'everybody' : customer;
     const day = days.from(due.day, about);
     const until = () => days.from(day + random.between(2, 30), about);
-    /** The end of a pause or of a permission, at a moment at which nobody does anything else. */
-    const endOf = (from: number) => dayAt(plan, from + random.between(1, 40), END_HOUR);
     const add = (when: number, deed: Deed) =>
       void acts.push({ n: (numbers.acts += 1), at: dayAt(plan, when, ACT_HOUR), ...deed });
     switch (what) {
@@ -99,46 +93,15 @@ export function drawActs(
         add(day, { what, subscription, kobo: kobo + BigInt(random.between(1, 500)) * 5n, maxBillings });
         break;
       }
-      case 'limit': {
-        const perCharge = kobo - BigInt(random.between(-20, 20)) * 5n;
-        const limits = limitsOf(customer);
-        add(day, { what, customer, limits: random.next() < 0.3 ? { ...limits, perCharge } : limits });
-        add(until(), { what, customer, limits: limitsOf(customer) });
-        break;
-      }
-      case 'renew':
-        add(day, { what, customer, asked: limitsOf(customer), limits: limitsOf(customer) });
-        break;
-      case 'expire': {
-        const validUntil = endOf(day);
-        add(day, { what: 'limit', customer, limits: { ...limitsOf(customer), validUntil } });
-        const limits = limitsOf(customer);
-        const renewed: Deed =
-          random.next() < 0.5
-            ? { what: 'limit', customer, limits }
-            : { what: 'renew', customer, asked: limits, limits: {} };
-        add(until(), renewed);
-        break;
-      }
-      case 'pauseConsent': {
-        const end = random.next() < 0.4 ? endOf(day) : undefined;
-        add(day, { what, customer, until: end });
-        if (end === undefined || random.next() < 0.3) add(until(), { what: 'resumeConsent', customer });
-        break;
-      }
-      case 'skip':
-        for (const ahead of [0, random.between(1, 3)]) {
-          const billing = due.which + ahead;
-          add(ahead === 0 ? day : until(), { what, subscription, billing });
-          if (random.next() < 0.3) add(until(), { what: 'unskip', subscription, billing });
-        }
+      case 'limit':
+        add(day, { what, customer, limits: limitsOf(customer) });
         break;
       case 'suspend':
         add(day, { what: numbers.acts % 2 === 0 ? 'ask' : what, customer });
         add(until(), { what: 'approve', customer });
         break;
       case 'deny':
-        add(day, { what: numbers.acts % 2 === 0 ? 'release' : what, customer });
+        add(day, { what, customer });
         break;
       case 'distrust':
         add(day, { what });
@@ -178,19 +141,10 @@ export function drawActs(
     const resolution = new Random(plan.seed ^ Math.imul(refund, 0x9e3779b1)).one(RESOLUTIONS);
     return [{ n: SETTLEMENTS_FROM + refund, at: when, what: 'settle', refund, resolution }];
   });
-  return whileTrusted(byTime([...acts, ...settlements, ...(jump ? [jump] : [])]));
+  return byTime([...acts, ...settlements, ...(jump ? [jump] : [])]);
 }
 
-/** A merchant that is not trusted gets no standing approval. */
-function whileTrusted(acts: Act[]): Act[] {
-  let trusted = true;
-  return acts.filter(({ what }) => {
-    if (what === 'trust' || what === 'distrust') trusted = what === 'trust';
-    return what !== 'renew' || trusted;
-  });
-}
-
-const byTime = (all: Act[]) => all.toSorted((a, b) => a.at - b.at || a.n - b.n);
+export const byTime = (all: Act[]) => all.toSorted((a, b) => a.at - b.at || a.n - b.n);
 
 /** Numbers of acts that settle a refund: its own beyond this. */
 const SETTLEMENTS_FROM = 1_000_000;
@@ -198,7 +152,6 @@ const RESOLUTIONS = ['no_money_moved', 'reversed', 'confirmed'] as const;
 const isContradicted = (answer: RefundAnswer) =>
   answer === 'completeThenReject' || answer === 'rejectThenComplete';
 
-const END_HOUR = 15;
 const JUMP_MAX_DAYS = 60;
 /** Catching up goes on day by day from this time, at which nobody does anything else. */
 const BACK_HOUR = 17.5;

@@ -157,7 +157,11 @@ function well(): Seen {
               chargeableNow: null,
               // 2 February 2028 is a Wednesday, a day after the charge.
               spent: {
-                ...{ daily: 0, weekly: 100, monthly: 100, yearly: 100, total: 100 },
+                daily: 0,
+                weekly: 100,
+                monthly: 100,
+                yearly: 100,
+                total: 100,
                 count: { daily: 0, weekly: 1, monthly: 1, yearly: 1, total: 1 },
               },
             },

@@ -150,28 +150,10 @@ export const REFUND_ANSWERS = {
   completeThenReject: 2,
 } as const satisfies Partial<Record<RefundAnswer, number>>;
 
-/** How often a limit is drawn, and between what; amounts in ten naira. */
-const DRAWN = {
-  daily: [0.15, 40, 150],
-  weekly: [0.06, 40, 300],
-  monthly: [0.18, 80, 800],
-  yearly: [0.06, 200, 2_000],
-  total: [0.06, 200, 2_000],
-  'count.daily': [0.05, 1, 2],
-  'count.weekly': [0.05, 1, 4],
-  'count.monthly': [0.08, 1, 8],
-  'count.yearly': [0.05, 6, 40],
-  'count.total': [0.05, 6, 40],
-} as const satisfies Partial<Record<Limit, readonly [number, number, number]>>;
-
 export function drawLimits(random: Random): Limits {
-  const drawn: Limits = {};
-  for (const [name, [chance, least, most]] of Object.entries(DRAWN)) {
-    const kobo = name.startsWith('count') ? 1n : 1_000n;
-    const value = BigInt(random.between(least, most)) * kobo;
-    if (random.next() < chance) drawn[name as Limit] = value;
-  }
-  return drawn;
+  const daily = random.next() < 0.2 ? BigInt(random.between(40, 150)) * 1_000n : undefined;
+  const monthly = random.next() < 0.25 ? BigInt(random.between(80, 800)) * 1_000n : undefined;
+  return { ...(daily !== undefined && { daily }), ...(monthly !== undefined && { monthly }) };
 }
 
 /** As a bank or a merchant sends them; null ends what held before. */

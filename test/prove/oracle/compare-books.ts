@@ -201,7 +201,10 @@ function compareLimits({ plan, predicted, seen, desks, differ }: Both): void {
     };
     for (const [fact, [should, is]] of Object.entries(facts)) {
       if (should !== is)
-        differ(plan.endAt, `${fact} of customer ${n} is ${String(should)} by the contract, and ${String(is)}`);
+        differ(
+          plan.endAt,
+          `${fact} of customer ${n} is ${String(should)} by the contract, and ${String(is)}`,
+        );
     }
   }
 }
