@@ -50,6 +50,8 @@ export const sql = `
       -- The approved intents so far, and when the last was approved.
       terms                int NOT NULL DEFAULT 0 CHECK (terms >= 0),
       terms_since          timestamptz,
+      -- The customer's pause ends then; infinity: once the customer resumes.
+      paused_until         timestamptz,
       -- Sums pending or settled in the windows that hold the latest day counted, in minor units, and
       -- their charges. A charge counts by one guarded UPDATE; in a later window they start anew.
       spent_on             date NOT NULL DEFAULT '-infinity',
@@ -70,7 +72,9 @@ export const sql = `
       sequence             int NOT NULL DEFAULT 1 CHECK (sequence > 0),
       created_at           timestamptz NOT NULL,
       updated_at           timestamptz NOT NULL,
+      -- Webhooks to the merchant so far, and to the bank.
       announced            int NOT NULL DEFAULT 0 CHECK (announced >= 0),
+      announced_to_bank    int NOT NULL DEFAULT 0 CHECK (announced_to_bank >= 0),
       provider_id          text REFERENCES entities,
       -- The customer has approved it, be it long ago: from then on the merchant has its paymentID.
       approved             boolean NOT NULL DEFAULT false,
@@ -80,7 +84,8 @@ export const sql = `
       currency_before      currency,
       limits_before        spending_limits,
       UNIQUE (merchant_id, customer_id),
-      CHECK ((NOT blocked) OR decision = 'deny')
+      CHECK ((NOT blocked) OR decision = 'deny'),
+      CHECK (paused_until IS NULL OR decision <> 'deny')
       -- Each charge changes the sums, which no index has.
     ) WITH (fillfactor = 70);
     CREATE INDEX agreements_of_bank ON agreements (bank_id, id);
@@ -93,23 +98,23 @@ export const sql = `
     CREATE INDEX agreements_of_provider_by_decision ON agreements (provider_id, decision, id)
       WHERE provider_id IS NOT NULL;
     GRANT SELECT, INSERT (id, merchant_id, customer_id, bank_id, currency, payment_id_key, created_at, updated_at),
-      UPDATE (decision, blocked, currency, limits, terms, terms_since, spent_on, spent_daily, spent_weekly,
+      UPDATE (decision, blocked, currency, limits, terms, terms_since, paused_until, spent_on, spent_daily, spent_weekly,
       spent_monthly, spent_yearly, spent_total, charges_daily, charges_weekly, charges_monthly, charges_yearly,
-      charges_total, sequence, updated_at, announced, approved, granted_at, currency_before, limits_before)
+      charges_total, sequence, updated_at, announced, announced_to_bank, approved, granted_at, currency_before, limits_before)
       ON agreements TO assent_app;
 
     CREATE TRIGGER agreements_name_provider BEFORE INSERT ON agreements
       FOR EACH ROW EXECUTE FUNCTION name_provider();
     CREATE CONSTRAINT TRIGGER agreements_are_on_record
-      AFTER UPDATE OF decision, blocked, currency, limits, terms ON agreements
+      AFTER UPDATE OF decision, blocked, currency, limits, terms, paused_until ON agreements
       DEFERRABLE INITIALLY DEFERRED
       FOR EACH ROW EXECUTE FUNCTION require_event();
 
-    -- Spans outside of an agreement's permission, also to come, by its merchant's clock. A span stays
+    -- Spans in which an agreement allows nothing, also to come, by its merchant's clock. A span stays
     -- after its end: a due date inside it was missed on purpose, however late a schedule looks at it.
     CREATE TABLE agreement_holds (
       agreement_id text REFERENCES agreements,
-      reason       text CHECK (reason IN ('consent_not_yet_valid', 'consent_expired')),
+      reason       text CHECK (reason IN ('consent_not_yet_valid', 'consent_expired', 'consent_paused')),
       from_at      timestamptz,
       to_at        timestamptz,
       PRIMARY KEY (agreement_id, reason, from_at),
@@ -188,6 +193,8 @@ export const sql = `
       max_billings    int CHECK (max_billings BETWEEN 1 AND 10000),
       status          text NOT NULL DEFAULT 'active'
                       CHECK (status IN ('active', 'paused', 'suspended', 'past_due', 'completed', 'cancelled', 'failed')),
+      suspended_reason text CHECK (suspended_reason IN ('not_approved', 'consent_not_yet_valid', 'consent_expired',
+                      'consent_paused', 'merchant_not_trusted', 'party_disabled')),
       -- The merchant's own wish; kept while the schedule is suspended, and in force again after
       -- that.
       paused          boolean NOT NULL DEFAULT false,
@@ -216,6 +223,7 @@ export const sql = `
       CHECK (every >= 1
         AND every <= CASE frequency WHEN 'daily' THEN 1095 WHEN 'weekly' THEN 156 WHEN 'monthly' THEN 36 ELSE 3 END),
       CHECK (ran <= next_n AND failed_in_a_row <= ran AND ran <= max_billings),
+      CHECK ((status = 'suspended') = (suspended_reason IS NOT NULL)),
       CHECK (status <> 'paused' OR paused),
       CHECK (status NOT IN ('active', 'past_due') OR (NOT paused)),
       CHECK (CASE WHEN status IN ('completed', 'cancelled', 'failed') THEN next_due_at IS NULL ELSE acts_at IS NOT NULL END),
@@ -234,7 +242,7 @@ export const sql = `
     CREATE INDEX schedules_of_provider ON schedules (provider_id, id) WHERE provider_id IS NOT NULL;
     CREATE INDEX schedules_of_provider_by_status ON schedules (provider_id, status, id)
       WHERE provider_id IS NOT NULL;
-    GRANT SELECT, INSERT, UPDATE (amount, description, metadata, end_at, max_billings, status, paused, next_n,
+    GRANT SELECT, INSERT, UPDATE (amount, description, metadata, end_at, max_billings, status, suspended_reason, paused, next_n,
       next_due_at, noticed_n, ran, failed_in_a_row, acts_at, sequence, updated_at, announced, waiting,
       delay_ms) ON schedules TO assent_app;
 
@@ -341,10 +349,11 @@ export const sql = `
       bank_metadata       jsonb,
       -- The bank's answer in the guide's form, to tell the same answer from another.
       answer_action       text CHECK (answer_action IN ('approve_once', 'approve_recurring', 'deny', 'suspended')),
-      -- The day in whose windows this charge counts, and the terms in whose total; a decline takes it
-      -- out of them again.
+      -- The day in whose windows this charge counts, and the terms in whose total, unless it is given
+      -- back: its money did not move, or came back.
       counted_day         date,
       counted_terms       int,
+      given_back          boolean NOT NULL DEFAULT false,
       expires_at          timestamptz NOT NULL,
       closed_at           timestamptz,
       sequence            int NOT NULL DEFAULT 1 CHECK (sequence > 0),
@@ -383,6 +392,7 @@ export const sql = `
       CHECK (status <> 'successful' OR closed_by = 'bank'),
       CHECK (((schedule_id IS NULL) = (billing_n IS NULL)) AND ((schedule_id IS NULL) = (attempt IS NULL))),
       CHECK ((counted_day IS NULL) = (counted_terms IS NULL)),
+      CHECK ((NOT given_back) OR counted_day IS NOT NULL),
       CHECK (schedule_id IS NULL OR agreement_id IS NOT NULL),
       CHECK ((credit_delivery_id IS NULL) = (credit_due_at IS NULL)),
       CHECK ((NOT credit_overdue) OR credit_due_at IS NOT NULL),
@@ -454,7 +464,7 @@ export const sql = `
     CREATE INDEX billing_requests_waiting_credits ON billing_requests (workflow_id)
       WHERE credit_due_at IS NOT NULL AND (NOT credit_settled);
     GRANT SELECT, INSERT, UPDATE (status, closed_by, decline_reason, bank_transaction_id, bank_metadata, answer_action,
-      closed_at, sequence, refunded_amount, credit_delivery_id, credit_due_at,
+      given_back, closed_at, sequence, refunded_amount, credit_delivery_id, credit_due_at,
       credit_overdue, credit_settled, waiting, reversed_amount, written_off_amount) ON billing_requests TO assent_app;
 
     CREATE TRIGGER billing_requests_name_provider BEFORE INSERT ON billing_requests

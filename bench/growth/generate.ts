@@ -217,9 +217,9 @@ function steps(
     [
       'schedules',
       `INSERT INTO schedules (id, agreement_id, merchant_id, customer_id, bank_id, provider_id, amount, currency, description,
-         frequency, every, start_at, status, paused, next_n, next_due_at, ran, acts_at, waiting, created_at, updated_at, recorded_at)
+         frequency, every, start_at, status, suspended_reason, paused, next_n, next_due_at, ran, acts_at, waiting, created_at, updated_at, recorded_at)
        SELECT schedule_id, id, merchant_id, customer_id, bank_id, provider_id, 250000, 'NGN', 'Monthly membership', 'monthly', 3, at,
-         status, status = 'paused', runs, CASE WHEN ended THEN NULL ELSE due END, runs, CASE WHEN ended THEN NULL ELSE due END,
+         status, CASE status WHEN 'suspended' THEN 'not_approved' END, status = 'paused', runs, CASE WHEN ended THEN NULL ELSE due END, runs, CASE WHEN ended THEN NULL ELSE due END,
          NOT ended, at, at, at
        FROM (SELECT a.*, c.count AS runs, clock + growth.chance(j, 9) * interval '90 days' AS due,
                CASE WHEN growth.chance(j, 8) < 0.8 THEN 'active' WHEN growth.chance(j, 8) < 0.9 THEN 'cancelled'

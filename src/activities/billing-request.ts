@@ -125,7 +125,8 @@ function endOf(charge: AwaitedCharge): EndedCharge {
     status: charge.status,
     // A bank's own words may speak of a person.
     ...(declineReason !== null && { declineReason: reasonForAudit(declineReason) }),
-    ...((closedBy === 'merchant' || closedBy === 'provider') && { cancelledBy: closedBy }),
+    ...((closedBy === 'merchant' || closedBy === 'provider') &&
+      declineReason === 'cancelled' && { cancelledBy: closedBy }),
     afterS: charge.afterS,
     ...(charge.creditWaits && { creditWaits: true }),
   };

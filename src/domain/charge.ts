@@ -8,7 +8,12 @@ interface Terms {
 
 /** Why an agreement does not count a charge; the first that holds. */
 export type ChargeRefusal =
-  'not_approved' | 'currency_mismatch' | 'consent_not_yet_valid' | 'consent_expired' | Limit;
+  | 'not_approved'
+  | 'currency_mismatch'
+  | 'consent_not_yet_valid'
+  | 'consent_expired'
+  | 'consent_paused'
+  | Limit;
 
 const WHY_NOT = {
   pending: 'The customer has not yet approved billing by this merchant.',
@@ -38,6 +43,8 @@ export function chargeRefusal(
       return new Failure(refusal, 'The customer’s permission begins later.');
     case 'consent_expired':
       return new Failure(refusal, 'The customer’s permission has ended. Send a new intent.');
+    case 'consent_paused':
+      return new Failure('consent_paused', 'The customer has paused the permission.');
     default:
       return limitReached(refusal);
   }

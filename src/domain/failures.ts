@@ -60,6 +60,11 @@ const TABLE = {
     meaning: 'The customer’s permission ended at `validUntil`. Send a new intent.',
     kept: true,
   },
+  consent_paused: {
+    status: 403,
+    meaning: 'The customer has paused the permission. Charge once `decision.updated` says `active`.',
+    kept: true,
+  },
   not_found: {
     status: 404,
     meaning: 'The path, or what the request names, is unknown or belongs to someone else.',
@@ -131,6 +136,11 @@ const TABLE = {
   intent_open: {
     status: 409,
     meaning: 'The merchant’s intent is open. Answer it by `/v1/billing/intent-response`.',
+    kept: true,
+  },
+  consent_not_active: {
+    status: 409,
+    meaning: 'Only a permission that holds can be paused or resumed; `data.state` says how this one stands.',
     kept: true,
   },
   schedule_ended: {

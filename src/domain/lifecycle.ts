@@ -9,6 +9,18 @@ export const CUSTOMER_DECISIONS = ['approve_once', 'approve_recurring', 'deny', 
 export const AGREEMENT_DECISIONS = ['pending', ...CUSTOMER_DECISIONS] as const;
 export type Decision = (typeof AGREEMENT_DECISIONS)[number];
 
+/** States of an agreement: the first that holds. Time passes, so SQL tells it of a moment. */
+export const AGREEMENT_STATES = [
+  'revoked',
+  'suspended',
+  'pending',
+  'expired',
+  'paused',
+  'not_yet_valid',
+  'active',
+] as const;
+export type AgreementState = (typeof AGREEMENT_STATES)[number];
+
 export const BILLING_REQUEST_STATUSES = ['pending', 'successful', 'declined'] as const;
 export type BillingRequestStatus = (typeof BILLING_REQUEST_STATUSES)[number];
 

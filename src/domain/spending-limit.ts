@@ -1,4 +1,5 @@
 import { invalidRequest, type Problem } from './failures';
+import type { AgreementState } from './lifecycle';
 import { formatIfAny, parseAmount } from './money';
 
 /**
@@ -42,19 +43,16 @@ export const isCount = (limit: Limit): limit is Count => limit.startsWith('count
 export const isLiftedByTime = (limit: Limit): boolean =>
   limit !== 'perCharge' && limit !== 'total' && limit !== 'count.total';
 
-/** An agreement as its customer's bank and its merchant's clock have it. */
 interface Standing {
-  decision: string;
-  blocked: boolean;
+  state: AgreementState;
   limits: SpendingLimits;
   spent: Spent;
-  now: Date;
 }
 
 /** The largest amount that would be accepted now; null where no limit bounds it. */
-export function chargeableNow({ decision, blocked, limits, spent, now }: Standing): bigint | null {
+export function chargeableNow({ state, limits, spent }: Standing): bigint | null {
   const isUsedUp = COUNTS.some((count) => spent[count] >= (limits[count] ?? Infinity));
-  if (!decision.startsWith('approve') || blocked || validityRefusal(limits, now) || isUsedUp) return 0n;
+  if (state !== 'active' || isUsedUp) return 0n;
   const left = AMOUNT_LIMITS.flatMap((name) => {
     const limit = limits[name];
     return limit === null ? [] : [limit - (name === 'perCharge' ? 0n : spent[name])];
@@ -62,11 +60,6 @@ export function chargeableNow({ decision, blocked, limits, spent, now }: Standin
   if (left.length === 0) return null;
   const least = left.reduce((one, other) => (other < one ? other : one));
   return least < 0n ? 0n : least;
-}
-
-function validityRefusal({ validFrom, validUntil }: SpendingLimits, now: Date) {
-  if (validFrom !== null && now < validFrom) return 'consent_not_yet_valid';
-  return validUntil !== null && now >= validUntil ? 'consent_expired' : undefined;
 }
 
 /** The tighter of the two, member by member. */

@@ -23,6 +23,7 @@ const second: BillingInHand = {
   lastAttemptAt: at,
   maybeDebited: false,
   isBooked: false,
+  lapsed: false,
   description: '',
   afterS: 0,
   status: 'pending',

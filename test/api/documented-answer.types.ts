@@ -82,6 +82,8 @@ const decision = {
   lookupID: 'amber-river-stone-lamp-42',
   merchant: { id: 'mch_1', name: 'Palm Grocers' },
   customerDecision: 'deny' as const,
+  state: 'revoked' as const,
+  pausedUntil: null,
   spendingLimits: limits,
   spent: sums,
   termsSince: null,

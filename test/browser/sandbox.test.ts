@@ -230,20 +230,26 @@ it('shows what becomes of silence, and of an answer that comes too late', async 
 
 it('takes the limits that somebody sets on the phone, and so does the network', async () => {
   await choose('Babatunde');
+  await page.getByLabel('Asks for a charge up to').fill('none');
+  await press('Ask for permission');
+  await expectShown(till().getByText('A limit is a number above nothing'));
+  await page.getByLabel('Asks for a charge up to').fill('2000');
   await press('Ask for permission');
   const asked = question('Babatunde Adeyemi');
+  await expectShown(asked.getByText('At most NGN 2,000 a charge and NGN 50,000 a month.'));
   await asked.getByLabel('At most a day').fill('nothing');
   await asked.getByRole('button', { name: 'Every time' }).click();
   await expectShown(asked.getByText('A limit is a number above nothing'));
   await expectWorkflow(workflow(asked), 'intent');
   await expectGoodPage(page);
   await asked.getByLabel('At most a day').fill('1,700.50');
+  await asked.getByLabel('At most a charge').fill('1,600');
   await asked.getByLabel('At most a month').fill('');
   await asked.getByRole('button', { name: 'Every time' }).click();
-  await expectShown(till().getByText('Spent: NGN 0.00 of NGN 1,700.50 today.'));
+  await expectShown(till().getByText('Spent: NGN 0.00 of NGN 1,700.50 today'));
   expect(await decisionOf('sandbox-2')).toMatchObject({
     customerDecision: 'approve_recurring',
-    spendingLimits: { daily: 1700.5, monthly: null },
+    spendingLimits: { perCharge: 1600, daily: 1700.5, monthly: 50_000 },
   });
   await press('Charge each month');
   await expectShown(charge('a month from Babatunde').getByText('past due: tried again'));

@@ -1,3 +1,6 @@
+import { lockAgreement } from '../../src/database/agreement/agreement';
+import { applyDecision } from '../../src/database/decision/apply-decision';
+import { NO_LIMITS, type Limit } from '../../src/domain/spending-limit';
 import { readConfig, recurringRules } from '../../src/settings/config';
 import { changeEndpoint } from '../../src/database/entity-control/control-entity';
 import { OPERATOR } from '../support/operator';
@@ -235,7 +238,7 @@ test('an answer that came too late is there though it was refused, with its exce
   const { out } = await cli.run('why', reference);
   expect(out).toMatch(/late_answer, the bank said approved, bankTransactionId FT-late/);
   expect(out).toMatch(/resolved as reversed, bankTransactionId FT-back/);
-  expect(out).toMatch(/and taken out when it was declined/);
+  expect(out).toMatch(/and given back: its money did not move/);
   expect(out).toMatch(/by its test clock/);
   expect(steps(await why('FT-late'))).toEqual(steps(told));
   expect(steps(await why('FT-back'))).toEqual(steps(told));
@@ -315,6 +318,27 @@ test('a schedule is told with the charges of its billings, and a charge with the
   expect(alone).toContain('event schedule.billing_charged');
   expect(alone).not.toContain('event schedule.created');
   await expectNothingPrivate(scheduleId);
+});
+
+test.each<[Limit, bigint, string]>([
+  ['perCharge', 149_999n, 'at most NGN 1,499.99'],
+  ['monthly', 150_000n, 'NGN 1.00 of NGN 1,500.00'],
+  ['count.monthly', 1n, '1 of 1'],
+])('a scheduled charge over `%s` names the limit, and what was counted of it', async (limit, most, words) => {
+  await charge(db, standing);
+  const scheduleId = await makeSchedule(db, standing);
+  await db.transaction(async (trx) => {
+    await lockAgreement(trx, standing.agreementId);
+    await applyDecision(trx, standing.agreementId, {
+      decision: 'approve_recurring',
+      blocked: false,
+      terms: { currency: 'NGN', limits: { ...NO_LIMITS, [limit]: most } },
+    });
+  });
+  await runSchedule(db, rules, scheduleId);
+  const { out } = await cli.run('why', scheduleId);
+  expect(out).toMatch(/charge declined: .*reason limit_reached/);
+  expect(out).toContain(`refused by \`${limit}\`: ${words}, by the network`);
 });
 
 test('what a bank has booked and nobody knows of is told by its exception, and by what proves its way back', async () => {

@@ -519,7 +519,7 @@ function wrongSums(): Promise<unknown[]> {
     SELECT a.id, a.spent_daily, counted.total
     FROM agreements a,
       LATERAL (SELECT coalesce(sum(amount), 0) AS total FROM billing_requests
-               WHERE agreement_id = a.id AND counted_day = a.spent_on AND status <> 'declined') AS counted
+               WHERE agreement_id = a.id AND counted_day = a.spent_on AND NOT given_back) AS counted
     WHERE a.spent_daily <> counted.total`;
 }
 

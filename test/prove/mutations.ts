@@ -39,7 +39,11 @@ const IS_DUE = `e.settlement_day <= ${DUE}`;
 export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   'a charge that has succeeded is made again an hour before the next': {
     changes: [
-      [STEP, `{ n, maybeDebited }: OpenBilling,`, `{ n, maybeDebited, attempts, overAt }: OpenBilling,`],
+      [
+        STEP,
+        `{ n, maybeDebited, lapsed }: OpenBilling,`,
+        `{ n, maybeDebited, lapsed, attempts, overAt }: OpenBilling,`,
+      ],
       [
         STEP,
         `if (charge.status === 'successful') return { do: 'succeed', n };`,
@@ -83,7 +87,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   },
   'what a decline took from a limit is not given back': {
     seed: 285,
-    changes: [[CLOSE, `releaseSpending(trx, released),`, `releaseSpending(trx, []),`]],
+    changes: [[CLOSE, `alignSpending(trx, declined),`, `alignSpending(trx, []),`]],
   },
   'a charge that comes to a limit, to the kobo, is refused': {
     seed: 227,

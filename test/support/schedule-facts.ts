@@ -35,6 +35,7 @@ export const inHand: InHand = {
   lastAttemptAt: START,
   maybeDebited: false,
   isBooked: false,
+  lapsed: false,
   status: 'pending',
   retryAt: null,
   chargeStatus: 'pending',

@@ -114,6 +114,7 @@ const asked = (expiresAt: number): Facts['open'] => ({
   overAt: Number.MAX_SAFE_INTEGER,
   maybeDebited: false,
   isBooked: false,
+  lapsed: false,
   status: 'pending',
   charge: { status: 'pending', expiresAt },
 });

@@ -15,7 +15,7 @@ export type HeadersTooLarge = {
  * What was refused and why, for programs: one of a closed list; `docs/errors.md` says what
  * to do
  */
-export type ErrorCode = 'invalid_request' | 'currency_mismatch' | 'unauthenticated' | 'forbidden' | 'cross_site' | 'not_approved' | 'merchant_not_trusted' | 'party_disabled' | 'limit_reached' | 'consent_not_yet_valid' | 'consent_expired' | 'not_found' | 'method_not_allowed' | 'request_too_slow' | 'already_answered' | 'late_answer' | 'duplicate_transaction_id' | 'not_a_charge' | 'not_refundable' | 'not_cancellable' | 'exceeds_remaining' | 'held_by_exception' | 'already_resolved' | 'resolution_not_allowed' | 'booked_at_bank' | 'intent_open' | 'schedule_ended' | 'schedule_suspended' | 'already_linked' | 'client_ref_taken' | 'delivery_withdrawn' | 'no_webhook_url' | 'clock_advancing' | 'sandbox_refused' | 'idempotency_key_in_use' | 'body_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'rate_limited' | 'asked_too_often' | 'headers_too_large' | 'internal' | 'unavailable' | 'outcome_unknown';
+export type ErrorCode = 'invalid_request' | 'currency_mismatch' | 'unauthenticated' | 'forbidden' | 'cross_site' | 'not_approved' | 'merchant_not_trusted' | 'party_disabled' | 'limit_reached' | 'consent_not_yet_valid' | 'consent_expired' | 'consent_paused' | 'not_found' | 'method_not_allowed' | 'request_too_slow' | 'already_answered' | 'late_answer' | 'duplicate_transaction_id' | 'not_a_charge' | 'not_refundable' | 'not_cancellable' | 'exceeds_remaining' | 'held_by_exception' | 'already_resolved' | 'resolution_not_allowed' | 'booked_at_bank' | 'intent_open' | 'consent_not_active' | 'schedule_ended' | 'schedule_suspended' | 'already_linked' | 'client_ref_taken' | 'delivery_withdrawn' | 'no_webhook_url' | 'clock_advancing' | 'sandbox_refused' | 'idempotency_key_in_use' | 'body_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'rate_limited' | 'asked_too_often' | 'headers_too_large' | 'internal' | 'unavailable' | 'outcome_unknown';
 
 export type TokenRequest = {
   grant_type: 'client_credentials';
@@ -451,6 +451,7 @@ export type Schedule = {
    * declined charge is being retried; `completed`, `cancelled` and `failed` are final
    */
   status: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
+  suspendedReason: ScheduleSuspendedReason | null;
   nextBillingDate: string | null;
   /** Billings that ran, successful or failed */
   billingsCompleted: number;
@@ -508,6 +509,7 @@ export type ScheduleWithBillings = {
    * declined charge is being retried; `completed`, `cancelled` and `failed` are final
    */
   status: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
+  suspendedReason: ScheduleWithBillingsSuspendedReason | null;
   nextBillingDate: string | null;
   /** Billings that ran, successful or failed */
   billingsCompleted: number;
@@ -565,6 +567,7 @@ export type Subscription = {
    * declined charge is being retried; `completed`, `cancelled` and `failed` are final
    */
   status: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
+  suspendedReason: SubscriptionSuspendedReason | null;
   nextBillingDate: string | null;
   /** Billings that ran, successful or failed */
   billingsCompleted: number;
@@ -607,6 +610,7 @@ export type SubscriptionWithBillings = {
    * declined charge is being retried; `completed`, `cancelled` and `failed` are final
    */
   status: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
+  suspendedReason: SubscriptionWithBillingsSuspendedReason | null;
   nextBillingDate: string | null;
   /** Billings that ran, successful or failed */
   billingsCompleted: number;
@@ -641,6 +645,13 @@ export type Agreement = {
    * `pending`: the customer has not yet answered
    */
   decision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+  /**
+   * The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the
+   * decision), `expired` (from `validUntil` on), `paused` (by the customer),
+   * `not_yet_valid` (before `validFrom`), `active`
+   */
+  state: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active';
+  pausedUntil: string | null;
   /** ISO 4217 code */
   currency: string;
   spendingLimits: SpendingLimits;
@@ -673,6 +684,13 @@ export type Decision = {
   customerDecision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
   /** Whether the customer has blocked the merchant */
   blockMerchant: boolean;
+  /**
+   * The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the
+   * decision), `expired` (from `validUntil` on), `paused` (by the customer),
+   * `not_yet_valid` (before `validFrom`), `active`
+   */
+  state: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active';
+  pausedUntil: string | null;
   /** ISO 4217 code */
   currency: string;
   spendingLimits: SpendingLimits;
@@ -1414,6 +1432,11 @@ export type BillingIntentItem = {
   /** The limits that the merchant asks for */
   spendingLimits: SpendingLimits;
   /**
+   * The same limits as an English sentence to show to the customer, with days of the
+   * network’s time zone
+   */
+  termsInWords: string;
+  /**
    * The limits that hold now, where the customer has approved billing in this currency
    * before
    */
@@ -1573,7 +1596,7 @@ export type BillingClosedItem = {
   /** Transaction reference, unique in the network */
   reference: string;
   status: 'declined';
-  /** `expired`, `not_delivered` or `cancelled` */
+  /** `expired`, `not_delivered`, `cancelled` or `denied` */
   declineReason: string;
   /**
    * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
@@ -1690,7 +1713,7 @@ export type BillingResponseItem = {
   sequence: number;
 };
 
-/** A customer has changed a decision about you */
+/** A customer’s decision about a merchant has changed */
 export type DecisionUpdatedEvent = {
   /** Id of an event */
   eventId: string;
@@ -1715,8 +1738,15 @@ export type DecisionUpdatedItem = {
    * `pending`: the customer has not yet answered
    */
   customerDecision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+  /**
+   * The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the
+   * decision), `expired` (from `validUntil` on), `paused` (by the customer),
+   * `not_yet_valid` (before `validFrom`), `active`
+   */
+  state: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active';
   /** ISO 4217 code */
   currency: string;
+  spendingLimits: SpendingLimits;
   /**
    * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
    * higher number is newer, and a missing one is still on its way, or lost
@@ -2029,6 +2059,7 @@ export type RecurringUpdatedItem = {
    * declined charge is being retried; `completed`, `cancelled` and `failed` are final
    */
   previousStatus: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
+  suspendedReason: RecurringUpdatedItemSuspendedReason | null;
   nextBillingDate: string | null;
   /** Billings that ran, successful or failed */
   billingsCompleted: number;
@@ -2205,6 +2236,9 @@ export type BillingRequestCredit = {
   dueBy: string;
 };
 
+/** Why it is `suspended`: the first that holds; otherwise `null` */
+export type ScheduleSuspendedReason = 'not_approved' | 'consent_not_yet_valid' | 'consent_expired' | 'consent_paused' | 'merchant_not_trusted' | 'party_disabled';
+
 export type ScheduleLastDecline = {
   /** Transaction reference, unique in the network */
   reference: string;
@@ -2213,6 +2247,9 @@ export type ScheduleLastDecline = {
   /** When it was declined; UTC */
   at: string;
 };
+
+/** Why it is `suspended`: the first that holds; otherwise `null` */
+export type ScheduleWithBillingsSuspendedReason = 'not_approved' | 'consent_not_yet_valid' | 'consent_expired' | 'consent_paused' | 'merchant_not_trusted' | 'party_disabled';
 
 export type ScheduleWithBillingsLastDecline = {
   /** Transaction reference, unique in the network */
@@ -2250,6 +2287,9 @@ export type SubscriptionMerchant = {
   name: string;
 };
 
+/** Why it is `suspended`: the first that holds; otherwise `null` */
+export type SubscriptionSuspendedReason = 'not_approved' | 'consent_not_yet_valid' | 'consent_expired' | 'consent_paused' | 'merchant_not_trusted' | 'party_disabled';
+
 export type SubscriptionLastDecline = {
   /** Transaction reference, unique in the network */
   reference: string;
@@ -2265,6 +2305,9 @@ export type SubscriptionWithBillingsMerchant = {
   /** Name */
   name: string;
 };
+
+/** Why it is `suspended`: the first that holds; otherwise `null` */
+export type SubscriptionWithBillingsSuspendedReason = 'not_approved' | 'consent_not_yet_valid' | 'consent_expired' | 'consent_paused' | 'merchant_not_trusted' | 'party_disabled';
 
 export type SubscriptionWithBillingsLastDecline = {
   /** Transaction reference, unique in the network */
@@ -2669,7 +2712,7 @@ export type ReconciliationExceptionWithEventsEventsItem = {
   type: string;
   /** When it happened; UTC */
   at: string;
-  /** Who caused it; `network` for a response window that ended */
+  /** Who caused it; `network` for a response window that ended, or a line of a bank’s file */
   cause: 'merchant' | 'provider' | 'bank' | 'operator' | 'network';
   /**
    * The first thing that went wrong. `unanswered`: the bank had the charge, or the refund,
@@ -2736,6 +2779,9 @@ export type ExceptionOpenedItemResolution = 'no_money_moved' | 'reversed' | 'con
  * `written_off`, no party corrects it; `no_difference`, there was nothing to mend
  */
 export type ExceptionResolvedItemResolution = 'no_money_moved' | 'reversed' | 'confirmed' | 'written_off' | 'no_difference';
+
+/** Why it is `suspended`: the first that holds; otherwise `null` */
+export type RecurringUpdatedItemSuspendedReason = 'not_approved' | 'consent_not_yet_valid' | 'consent_expired' | 'consent_paused' | 'merchant_not_trusted' | 'party_disabled';
 
 export type CreateTokenRefusal400 = {
   /** One of RFC 6749 §5.2, or `temporarily_unavailable` or `server_error` */
@@ -3361,6 +3407,15 @@ export type AnswerIntentBody = {
 
 export type AnswerIntentResultDataCustomerDecision = 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
 
+export type AnswerIntentResultDataPendingItem = {
+  /** Id of a billing request */
+  billingRequestId: string;
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** The amount; in major units */
+  amount: number;
+};
+
 export type AnswerIntentResultData = {
   /** Id of a billing intent */
   intentId: string;
@@ -3370,6 +3425,11 @@ export type AnswerIntentResultData = {
   customerDecision: AnswerIntentResultDataCustomerDecision | null;
   /** Of each member the tighter of asked and answered */
   spendingLimits: SpendingLimits;
+  /**
+   * Only of a denial: charges that the bank has been asked for and not answered, to be
+   * denied where they are not booked; at most 1 000
+   */
+  pending?: Array<AnswerIntentResultDataPendingItem>;
 };
 
 export type AnswerIntentResult = {
@@ -4049,6 +4109,128 @@ export type GetAgreementResult = {
   data: Agreement;
 };
 
+/** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
+export type ReleaseAgreementResultDataSpentExact = {
+  daily?: string;
+  weekly?: string;
+  monthly?: string;
+  yearly?: string;
+  total?: string;
+};
+
+export type ReleaseAgreementResultDataSpentCount = {
+  /** Charges on a calendar day */
+  daily: number;
+  /** Charges in a week, from Monday on */
+  weekly: number;
+  /** Charges in a calendar month */
+  monthly: number;
+  /** Charges in a calendar year */
+  yearly: number;
+  /** Charges since `termsSince` */
+  total: number;
+};
+
+/**
+ * By the calendar of the network’s time zone, each charge on the day on which it was
+ * accepted, whenever it is answered
+ */
+export type ReleaseAgreementResultDataSpent = {
+  /**
+   * Charged on a calendar day, pending charges included. Rounded to 15 digits where it has
+   * more
+   */
+  daily: number;
+  /**
+   * Charged in a week, from Monday on, pending charges included. Rounded to 15 digits
+   * where it has more
+   */
+  weekly: number;
+  /**
+   * Charged in a calendar month, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  monthly: number;
+  /**
+   * Charged in a calendar year, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  yearly: number;
+  /**
+   * Charged since `termsSince`, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  total: number;
+  exact?: ReleaseAgreementResultDataSpentExact;
+  count: ReleaseAgreementResultDataSpentCount;
+};
+
+export type ReleaseAgreementResultDataPendingItem = {
+  /** Id of a billing request */
+  billingRequestId: string;
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** The amount; in major units */
+  amount: number;
+};
+
+export type ReleaseAgreementResultData = {
+  /** Id of an agreement */
+  agreementId: string;
+  /**
+   * Used to bill, and the same for good; `null` as long as the customer has never approved
+   * the agreement
+   */
+  paymentID: string | null;
+  /** Id of a customer */
+  customerId: string;
+  /** Id of a bank */
+  bankId: string;
+  /** Id of a merchant */
+  merchantId: string;
+  /**
+   * `approve_once`: the customer must approve each charge; `approve_recurring`: charges
+   * need no further approval; `deny`: no charges; `suspended`: no charges for now;
+   * `pending`: the customer has not yet answered
+   */
+  decision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+  /**
+   * The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the
+   * decision), `expired` (from `validUntil` on), `paused` (by the customer),
+   * `not_yet_valid` (before `validFrom`), `active`
+   */
+  state: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active';
+  pausedUntil: string | null;
+  /** ISO 4217 code */
+  currency: string;
+  spendingLimits: SpendingLimits;
+  spent: ReleaseAgreementResultDataSpent;
+  termsSince: string | null;
+  /**
+   * The largest amount that would be accepted now; `null` where no amount bounds it, 0
+   * where none would be accepted
+   */
+  chargeableNow: number | null;
+  /** When the merchant first asked; UTC */
+  createdAt: string;
+  /** When the decision last changed; UTC */
+  updatedAt: string;
+  /**
+   * Only of a denial: charges that the bank has been asked for and not answered, to be
+   * denied where they are not booked; at most 1 000
+   */
+  pending?: Array<ReleaseAgreementResultDataPendingItem>;
+};
+
+export type ReleaseAgreementResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: ReleaseAgreementResultData;
+};
+
 export type ListDecisionsResultData = {
   /** The entries of this page */
   decisions: Array<Decision>;
@@ -4084,13 +4266,129 @@ export type ChangeDecisionBody = {
   blockMerchant?: boolean | undefined;
 };
 
+export type ChangeDecisionResultDataMerchant = {
+  /** Id of a merchant */
+  id: string;
+  /** Name */
+  name: string;
+};
+
+/** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
+export type ChangeDecisionResultDataSpentExact = {
+  daily?: string;
+  weekly?: string;
+  monthly?: string;
+  yearly?: string;
+  total?: string;
+};
+
+export type ChangeDecisionResultDataSpentCount = {
+  /** Charges on a calendar day */
+  daily: number;
+  /** Charges in a week, from Monday on */
+  weekly: number;
+  /** Charges in a calendar month */
+  monthly: number;
+  /** Charges in a calendar year */
+  yearly: number;
+  /** Charges since `termsSince` */
+  total: number;
+};
+
+/**
+ * By the calendar of the network’s time zone, each charge on the day on which it was
+ * accepted, whenever it is answered
+ */
+export type ChangeDecisionResultDataSpent = {
+  /**
+   * Charged on a calendar day, pending charges included. Rounded to 15 digits where it has
+   * more
+   */
+  daily: number;
+  /**
+   * Charged in a week, from Monday on, pending charges included. Rounded to 15 digits
+   * where it has more
+   */
+  weekly: number;
+  /**
+   * Charged in a calendar month, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  monthly: number;
+  /**
+   * Charged in a calendar year, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  yearly: number;
+  /**
+   * Charged since `termsSince`, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  total: number;
+  exact?: ChangeDecisionResultDataSpentExact;
+  count: ChangeDecisionResultDataSpentCount;
+};
+
+export type ChangeDecisionResultDataPendingItem = {
+  /** Id of a billing request */
+  billingRequestId: string;
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** The amount; in major units */
+  amount: number;
+};
+
+export type ChangeDecisionResultData = {
+  /** Id of an agreement */
+  id: string;
+  /** Id of a customer */
+  customerId: string;
+  /** The customer’s identifier at the bank, also called `phrase` */
+  lookupID: string;
+  merchant: ChangeDecisionResultDataMerchant;
+  /**
+   * `approve_once`: the customer must approve each charge; `approve_recurring`: charges
+   * need no further approval; `deny`: no charges; `suspended`: no charges for now;
+   * `pending`: the customer has not yet answered
+   */
+  customerDecision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+  /** Whether the customer has blocked the merchant */
+  blockMerchant: boolean;
+  /**
+   * The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the
+   * decision), `expired` (from `validUntil` on), `paused` (by the customer),
+   * `not_yet_valid` (before `validFrom`), `active`
+   */
+  state: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active';
+  pausedUntil: string | null;
+  /** ISO 4217 code */
+  currency: string;
+  spendingLimits: SpendingLimits;
+  spent: ChangeDecisionResultDataSpent;
+  termsSince: string | null;
+  /**
+   * The largest amount that would be accepted now; `null` where no amount bounds it, 0
+   * where none would be accepted
+   */
+  chargeableNow: number | null;
+  /** When the merchant first asked; UTC */
+  createdAt: string;
+  /** When the decision last changed; UTC */
+  updatedAt: string;
+  /**
+   * Only of a denial: charges that the bank has been asked for and not answered, to be
+   * denied where they are not booked; at most 1 000
+   */
+  pending?: Array<ChangeDecisionResultDataPendingItem>;
+};
+
 export type ChangeDecisionResult = {
   /** The HTTP status */
   statusCode: 200;
   success: true;
   /** Human-readable text; do not parse it */
   message: string;
-  data: Decision;
+  data: ChangeDecisionResultData;
 };
 
 export type ChangeDecisionRefusal409Data = {
@@ -4112,6 +4410,67 @@ export type ChangeDecisionRefusal409 = {
   /** Human-readable text; do not parse it */
   message: string;
   data?: ChangeDecisionRefusal409Data;
+};
+
+export type PauseDecisionBody = {
+  /** When the pause ends by itself; left out, the customer resumes */
+  until?: string | undefined;
+};
+
+export type PauseDecisionResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: Decision;
+};
+
+export type PauseDecisionRefusal409Data = {
+  /**
+   * The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the
+   * decision), `expired` (from `validUntil` on), `paused` (by the customer),
+   * `not_yet_valid` (before `validFrom`), `active`
+   */
+  state: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active';
+};
+
+export type PauseDecisionRefusal409 = {
+  /** The HTTP status */
+  statusCode: 409;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: PauseDecisionRefusal409Data;
+};
+
+export type ResumeDecisionResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: Decision;
+};
+
+export type ResumeDecisionRefusal409Data = {
+  /**
+   * The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the
+   * decision), `expired` (from `validUntil` on), `paused` (by the customer),
+   * `not_yet_valid` (before `validFrom`), `active`
+   */
+  state: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active';
+};
+
+export type ResumeDecisionRefusal409 = {
+  /** The HTTP status */
+  statusCode: 409;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: ResumeDecisionRefusal409Data;
 };
 
 export type ListTransactionsResultData = {
@@ -5170,6 +5529,14 @@ export interface Operations {
     };
     answer: GetAgreementResult;
   };
+  /** Give up an agreement */
+  releaseAgreement: {
+    path: {
+      /** Id of an agreement. One that is malformed counts as unknown. */
+      agreementId: string;
+    };
+    answer: ReleaseAgreementResult;
+  };
   /** List customer decisions */
   listDecisions: {
     query?: {
@@ -5198,6 +5565,23 @@ export interface Operations {
     };
     body: ChangeDecisionBody;
     answer: ChangeDecisionResult;
+  };
+  /** Pause a customer’s permission */
+  pauseDecision: {
+    path: {
+      /** Id of an agreement. One that is malformed counts as unknown. */
+      id: string;
+    };
+    body: PauseDecisionBody;
+    answer: PauseDecisionResult;
+  };
+  /** Resume a customer’s permission */
+  resumeDecision: {
+    path: {
+      /** Id of an agreement. One that is malformed counts as unknown. */
+      id: string;
+    };
+    answer: ResumeDecisionResult;
   };
   /** List transactions */
   listTransactions: {
@@ -5558,8 +5942,11 @@ export const OPERATIONS = {
   cancelSubscription: {'method':'POST','path':'/v1/bank/customer/subscriptions/{scheduleId}/cancel'},
   listAgreements: {'method':'GET','path':'/v1/agreements','list':{'items':'agreements','next':'page'}},
   getAgreement: {'method':'GET','path':'/v1/agreements/{agreementId}'},
+  releaseAgreement: {'method':'POST','path':'/v1/agreements/{agreementId}/release'},
   listDecisions: {'method':'GET','path':'/v1/bank/customer-decisions','list':{'items':'decisions','next':'page'}},
   changeDecision: {'method':'PUT','path':'/v1/bank/customer-decisions/{id}'},
+  pauseDecision: {'method':'POST','path':'/v1/bank/customer-decisions/{id}/pause'},
+  resumeDecision: {'method':'POST','path':'/v1/bank/customer-decisions/{id}/resume'},
   listTransactions: {'method':'GET','path':'/v1/transaction-history','list':{'items':'transactions','next':'page'}},
   getTransaction: {'method':'GET','path':'/v1/transaction-details'},
   searchTransactions: {'method':'POST','path':'/v1/transaction-history/search'},

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { SendOutcome } from '../../../src/activities/webhook-connector';
 import { canonicalJson } from '../../../src/api/http/json';
 import { newId, newReference } from '../../../src/database/identifier/new-id';
+import { termsInWords } from '../../../src/domain/words/terms-in-words';
 import { NO_LIMITS, shownLimits } from '../../../src/domain/spending-limit';
 import { AT_ONCE_MS, type Delivery, type Sender } from './sender';
 import type { Answer, Reception, StandIn } from './stand-in';
@@ -240,6 +241,7 @@ function intent({ sender, network, customer }: Kit): Asked {
     intentId: newId('intent'),
     currency: MONEY.currency,
     spendingLimits: shownLimits(NO_LIMITS, MONEY.currency),
+    termsInWords: termsInWords(NO_LIMITS, MONEY.currency, 'UTC'),
   });
   return { id, delivery };
 }

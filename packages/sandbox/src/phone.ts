@@ -5,15 +5,13 @@ import {
   type BillingRequestItem,
   type WebhookEvent,
 } from '../../client/src';
-import type { Asked as AskedIntent, Prompt, Temperament } from './state';
+import type { Asked as AskedIntent, Limits, Prompt, Temperament } from './state';
 import { workflowIds } from '../../../src/domain/workflow/workflow-id';
 
 /** A choice on a customer's phone. */
 export interface Answer {
   decision: 'approve_once' | 'approve_recurring' | 'deny' | 'leave';
-  /** Major units. */
-  daily?: number | undefined;
-  monthly?: number | undefined;
+  limits?: Limits | undefined;
 }
 
 /** More than a person answers. The oldest closed prompt is dropped first. */
@@ -131,8 +129,7 @@ export class Phone {
     { intentId, customerId, lookupID, merchant }: BillingIntentItem,
     answer: Answer & { decision: Exclude<Answer['decision'], 'leave'> },
   ): Promise<string> {
-    const { daily, monthly } = answer.decision === 'approve_recurring' ? answer : {};
-    const limited = daily !== undefined || monthly !== undefined;
+    const spendingLimits = answer.decision === 'approve_recurring' ? answer.limits : undefined;
     try {
       await this.network.call('answerIntent', {
         body: {
@@ -140,7 +137,7 @@ export class Phone {
           lookupID,
           entityId: merchant.id,
           customerDecision: answer.decision,
-          ...(limited && { spendingLimits: { daily, monthly } }),
+          ...(spendingLimits && { spendingLimits }),
         },
       });
     } finally {
@@ -172,6 +169,7 @@ export class Phone {
         description,
         amount: null,
         currency,
+        asked: { inWords: intent.termsInWords, limits: intent.spendingLimits },
         answerBy: dueDate,
         state: 'waiting',
         workflowId: workflowIds.intent(intentId),
@@ -192,6 +190,7 @@ export class Phone {
         description,
         amount,
         currency,
+        asked: null,
         answerBy: dueDate,
         state: 'waiting',
         workflowId:

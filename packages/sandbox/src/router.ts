@@ -15,6 +15,7 @@ const id = z.string().min(1).max(100);
 const amount = z.number().positive();
 const description = z.string().min(1).max(200);
 const limit = z.number().positive().optional();
+const limits = z.strictObject({ perCharge: limit, daily: limit, monthly: limit });
 
 function act<Body>(schema: z.ZodType<Body>, work: (body: Body) => Promise<string>) {
   return async (body: unknown): Promise<string> => {
@@ -35,7 +36,7 @@ function actsOf(sandbox: Sandbox): Map<string, (body: unknown) => Promise<string
   return new Map([
     [
       'ask',
-      act(z.strictObject({ customerId: id, description }), (body) =>
+      act(z.strictObject({ customerId: id, description, limits }), (body) =>
         shop.ask({ ...body, customer: customer(body.customerId) }),
       ),
     ],
@@ -63,8 +64,7 @@ function actsOf(sandbox: Sandbox): Map<string, (body: unknown) => Promise<string
         z.strictObject({
           id,
           decision: z.enum(['approve_once', 'approve_recurring', 'deny', 'leave']),
-          daily: limit,
-          monthly: limit,
+          limits: limits.optional(),
         }),
         ({ id: promptId, ...answer }) => phone.answer(promptId, answer),
       ),

@@ -1,5 +1,5 @@
 import type { AssentClient } from '../../client/src';
-import type { Customer, Step } from './state';
+import type { Customer, Limits, Step } from './state';
 
 export interface Bill {
   customer: Customer;
@@ -18,8 +18,9 @@ export class Shop {
     private readonly paymentIdOf: (customerId: string) => string | undefined,
   ) {}
 
-  async ask({ customer, description }: Omit<Bill, 'amount'>): Promise<string> {
-    const body = { lookupIDs: [customer.lookupID], currency: CURRENCY, description };
+  async ask({ customer, description, limits }: Omit<Bill, 'amount'> & { limits: Limits }): Promise<string> {
+    const intentSettings = { spendingLimits: limits };
+    const body = { lookupIDs: [customer.lookupID], currency: CURRENCY, description, intentSettings };
     await this.network.call('sendIntents', { body });
     return `Asked. ${customer.name} finds the question on the phone.`;
   }

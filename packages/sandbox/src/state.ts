@@ -15,6 +15,9 @@ export interface Customer {
   spent: Pick<network.Decision['spent'], 'daily' | 'monthly'>;
 }
 
+/** Limits in major units, as a person sets them. */
+export type Limits = Partial<Record<'perCharge' | 'daily' | 'monthly', number | undefined>>;
+
 /** A question on a customer's phone. */
 export interface Prompt {
   /** Id of the intent or of the charge. */
@@ -27,6 +30,8 @@ export interface Prompt {
   /** Major units; `null` for a permission. */
   amount: number | null;
   currency: string;
+  /** What a permission is asked for; `null` for a charge. */
+  asked: { inWords: string; limits: Pick<network.Decision['spendingLimits'], keyof Limits> } | null;
   /** RFC 3339 by the test clock. An answer is late from this moment on. */
   answerBy: string;
   /** `left`: the customer ignores the question. `closed`: the network waits no longer. */

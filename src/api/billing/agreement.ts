@@ -1,8 +1,8 @@
 import { readDecision, listDecisions, type DecisionRecord } from '../../database/decision/list-decisions';
+import { releaseAgreement } from '../../database/intent/change-decision';
 import { makePaymentId } from '../../database/agreement/payment-id';
 import { BILLERS } from '../http/callers';
-import { termsOf } from '../customer/decision';
-import { decisionsQuery, agreementShown } from '../customer/decision';
+import { agreementShown, decisionsQuery, pendingOf, pendingShown, termsOf } from '../customer/decision';
 import type { ApiDeps } from '../http/deps';
 import { listAnswer } from '../http/list';
 import type { PathCall, QueryCall } from '../http/call';
@@ -23,6 +23,15 @@ async function listAgreements({ caller, query, deps }: QueryCall<typeof decision
 async function showAgreement({ caller, params, deps }: PathCall<typeof agreementPath>) {
   const agreement = await readDecision(deps.db, caller, params.agreementId);
   return { message: `The agreement is ${agreement.decision}`, data: shown(deps, agreement) };
+}
+
+async function release({ accept, caller, params, deps }: PathCall<typeof agreementPath>) {
+  return accept(async (trx) => {
+    const pending = await releaseAgreement(trx, caller, params.agreementId);
+    const agreement = await readDecision(trx, caller, params.agreementId);
+    const data = { ...shown(deps, agreement), ...pendingOf(agreement.decision, pending) };
+    return { message: 'The agreement is given up', data };
+  });
 }
 
 function shown({ db }: ApiDeps, agreement: DecisionRecord) {
@@ -57,5 +66,19 @@ export const agreementRoutes = [
     takes: { ...BILLERS, params: agreementPath },
     answers: { 200: { description: 'The agreement is approve_recurring', data: agreementShown } },
     handle: showAgreement,
+  }),
+  route('post', '/v1/agreements/:agreementId/release', {
+    id: 'releaseAgreement',
+    summary: 'Give up an agreement',
+    description:
+      'As a `deny` of the customer: no charge is accepted any more, schedules are cancelled, an open intent is declined, and pending charges that wait for the customer or that the bank has not been sent are declined as `denied`. The bank receives `decision.updated`, and denies what it has not booked of `pending`. Giving it up again changes nothing and is a 200. The customer may approve again.',
+    takes: { ...BILLERS, params: agreementPath },
+    answers: {
+      200: {
+        description: 'The agreement is given up',
+        data: agreementShown.extend({ pending: pendingShown }),
+      },
+    },
+    handle: release,
   }),
 ];

@@ -225,6 +225,7 @@ export const billingRequestRoutes = (config: Config) => [
       not_approved: 'No charge was accepted: the customer has not approved billing, or has blocked you',
       consent_not_yet_valid: 'No charge was accepted: the customer’s permission begins later',
       consent_expired: 'No charge was accepted: the customer’s permission has ended',
+      consent_paused: 'No charge was accepted: the customer has paused the permission',
       limit_reached: 'No charge was accepted: a spending limit is reached, which the item’s `limit` names',
       not_found:
         'No charge was accepted: there is no such `paymentID` or `lookupID`; or the `payee` is not your customer',

@@ -33,7 +33,7 @@ import {
 import { metadataGiven, METADATA_TOO_LONG, metadataFits } from '../http/metadata';
 import { EXAMPLE_PHRASE } from '../http/example';
 import * as shown from '../http/response-fields';
-import { blockMerchant } from '../customer/decision';
+import { blockMerchant, pendingOf, pendingShown } from '../customer/decision';
 import { limitsGiven, limitsShown } from '../customer/spending-limits';
 
 const intentBody = (config: Config) =>
@@ -116,6 +116,7 @@ const intentShown = z
 const intentOutcome = z.strictObject(outcomeFields);
 const intentAnswered = intentOutcome.extend({
   spendingLimits: limitsShown.meta({ description: 'Of each member the tighter of asked and answered' }),
+  pending: pendingShown,
 });
 
 /** Fields of every item, however the intent was decided. */
@@ -173,6 +174,7 @@ async function respondToIntent({ body, caller, deps }: BodyCall<typeof intentRes
     agreed,
     limits,
     currency: of,
+    pending,
     ...data
   } = await takeAnswer(deps, (trx) =>
     answerIntent(trx, caller.entityId, {
@@ -194,7 +196,10 @@ async function respondToIntent({ body, caller, deps }: BodyCall<typeof intentRes
     );
   }
   const spendingLimits = shownLimits(limits, of);
-  return { message: `The intent is ${data.status}`, data: { ...data, spendingLimits } };
+  return {
+    message: `The intent is ${data.status}`,
+    data: { ...data, spendingLimits, ...pendingOf(data.customerDecision, pending) },
+  };
 }
 
 async function showIntent({ caller, params, deps }: PathCall<typeof intentPath>) {

@@ -186,7 +186,11 @@ export const CAUSES = ['merchant', 'provider', 'bank', 'operator', 'network'] as
 const eventShown = z.strictObject({
   type: shown.words('Type of the event', 'exception.opened'),
   at: shown.moment('When it happened'),
-  cause: oneOf(CAUSES, 'Who caused it; `network` for a response window that ended', 'bank'),
+  cause: oneOf(
+    CAUSES,
+    'Who caused it; `network` for a response window that ended, or a line of a bank’s file',
+    'bank',
+  ),
   kind: kindShown.optional(),
   bankTransactionId: shown
     .wordsOrNull(

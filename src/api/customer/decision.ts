@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { PendingCharge } from '../../database/billing-request/stop-charges';
 import { changeDecision } from '../../database/intent/change-decision';
 import {
   listDecisions,
@@ -8,11 +9,20 @@ import {
 } from '../../database/decision/list-decisions';
 import { BANK } from '../http/callers';
 import { listAnswer } from '../http/list';
-import type { Call, QueryCall } from '../http/call';
+import type { Call, PathCall, QueryCall } from '../http/call';
 import { section } from '../http/route';
-import { AGREEMENT_DECISIONS, CUSTOMER_DECISIONS } from '../../domain/lifecycle';
-import { id, idFilter, oneOf, pagination } from '../http/request-fields';
+import {
+  AGREEMENT_DECISIONS,
+  AGREEMENT_STATES,
+  CUSTOMER_DECISIONS,
+  type Decision,
+} from '../../domain/lifecycle';
+import { formatAmount } from '../../domain/money';
+import { id, idFilter, instant, oneOf, pagination } from '../http/request-fields';
 import * as shown from '../http/response-fields';
+import { pauseDecision, resumeDecision } from '../../database/decision/pause-decision';
+import type { Transaction } from '../../database/pool/connection';
+import type { Party } from '../../database/query/party';
 import { limitsGiven, spendingOf, spendingShown } from './spending-limits';
 
 export const decisionsQuery = z.strictObject({
@@ -34,13 +44,30 @@ const decisionBody = z.strictObject({
   blockMerchant,
 });
 
+const pauseBody = z.strictObject({
+  until: instant
+    .meta({ description: 'When the pause ends by itself; left out, the customer resumes' })
+    .optional(),
+});
+
 export const customerDecision = oneOf(
   AGREEMENT_DECISIONS,
   '`approve_once`: the customer must approve each charge; `approve_recurring`: charges need no further approval; `deny`: no charges; `suspended`: no charges for now; `pending`: the customer has not yet answered',
   'approve_recurring',
 );
 
+export const agreementState = oneOf(
+  AGREEMENT_STATES,
+  'The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the decision), `expired` (from `validUntil` on), `paused` (by the customer), `not_yet_valid` (before `validFrom`), `active`',
+  'active',
+);
+
 const terms = {
+  state: agreementState,
+  pausedUntil: shown
+    .moment('When a pause ends by itself; `null` if it does not, or there is none')
+    .nullable()
+    .meta({ example: null }),
   currency: shown.currency,
   ...spendingShown,
   createdAt: shown.moment('When the merchant first asked'),
@@ -75,6 +102,25 @@ export const agreementShown = z
   })
   .meta({ id: 'Agreement' });
 
+const notActive = {
+  refusals: { consent_not_active: 'The decision is `pending`, `revoked` or `expired` (`data.state`)' },
+  refusedWith: { 409: { data: z.strictObject({ state: agreementState }), example: { state: 'revoked' } } },
+};
+
+/** Of the answer to a call that denies. */
+export const pendingShown = shown.seldom(
+  z.array(
+    z.strictObject({
+      billingRequestId: shown.id('billingRequest'),
+      reference: shown.reference,
+      amount: shown.money('The amount'),
+    }),
+  ),
+  'Only of a denial: charges that the bank has been asked for and not answered, to be denied where they are not booked; at most 1 000',
+);
+
+const decisionChanged = decisionShown.extend({ pending: pendingShown });
+
 const intentOpen = z.strictObject({ status: customerDecision, intentId: shown.id('intent') });
 
 /** Decisions of a bank's customers about merchants, for the bank to show and to change. */
@@ -84,21 +130,60 @@ async function listCustomerDecisions({ caller, query, deps }: QueryCall<typeof d
   return listAnswer(['decision', 'decisions'], found, query, decisionData);
 }
 
+type PathOfDecision = z.output<typeof decisionPath>;
+
 async function updateCustomerDecision({
   accept,
   body,
   caller,
   params,
-}: Call<z.output<typeof decisionBody>, unknown, z.output<typeof decisionPath>>) {
+}: Call<z.output<typeof decisionBody>, unknown, PathOfDecision>) {
   return accept(async (trx) => {
-    await changeDecision(trx, caller.entityId, params.id, body);
-    const decision = await readDecision(trx, caller, params.id);
-    return {
-      message: `The decision is ${decision.decision} from the next charge on`,
-      data: decisionData(decision),
-    };
+    const pending = await changeDecision(trx, caller.entityId, params.id, body);
+    const { message, data } = await readChanged(trx, caller, params.id);
+    return { message, data: { ...data, ...pendingOf(data.customerDecision, pending) } };
   });
 }
+
+async function pauseCustomerDecision({
+  accept,
+  body,
+  caller,
+  params,
+}: Call<z.output<typeof pauseBody>, unknown, PathOfDecision>) {
+  return accept(async (trx) => {
+    await pauseDecision(trx, caller.entityId, params.id, body.until);
+    return readChanged(trx, caller, params.id);
+  });
+}
+
+async function resumeCustomerDecision({ accept, caller, params }: PathCall<typeof decisionPath>) {
+  return accept(async (trx) => {
+    await resumeDecision(trx, caller.entityId, params.id);
+    return readChanged(trx, caller, params.id);
+  });
+}
+
+async function readChanged(trx: Transaction, caller: Party, agreementId: string) {
+  const decision = await readDecision(trx, caller, agreementId);
+  return {
+    message: `The decision is ${wordsOf(decision)} from the next charge on`,
+    data: decisionData(decision),
+  } as const;
+}
+
+const wordsOf = ({ decision, state }: DecisionRecord) =>
+  state === 'paused' ? `${decision}, and paused,` : decision;
+
+/** As `pendingShown`. */
+export const pendingOf = (decision: Decision | null, pending: PendingCharge[]) =>
+  decision === 'deny' && {
+    pending: pending.map(({ id: billingRequestId, reference, amount, currency }) => ({
+      billingRequestId,
+      reference,
+      amount: formatAmount(amount, currency),
+    })),
+  };
 
 function decisionData(decision: DecisionRecord) {
   return {
@@ -114,8 +199,8 @@ function decisionData(decision: DecisionRecord) {
 
 /** The terms of an agreement, and what is spent. */
 export function termsOf(agreement: DecisionRecord) {
-  const { currency, createdAt, updatedAt } = agreement;
-  return { currency, ...spendingOf(agreement), createdAt, updatedAt };
+  const { state, pausedUntil, currency, createdAt, updatedAt } = agreement;
+  return { state, pausedUntil, currency, ...spendingOf(agreement), createdAt, updatedAt };
 }
 
 const route = section('Customer decisions');
@@ -134,12 +219,12 @@ export const decisionRoutes = [
     id: 'changeDecision',
     summary: 'Update a customer decision',
     description:
-      'Records that the customer has changed a decision; it applies from the next charge on. Limits may be set below what is spent; if `spendingLimits` is left out, they stay. A charge counts against the limits of the day on which it was accepted, whenever the bank answers it. `blockMerchant` `true` means `deny`, and refuses every later intent and charge of the merchant. Recurring schedules of the customer with this merchant follow the decision: `suspended` and `approve_once` suspend them, `deny` cancels them, and `approve_recurring` resumes those that an earlier decision had suspended. The merchant receives the webhook `decision.updated`, which does not show limits.',
+      'Records that the customer has changed a decision; it applies from the next charge on. Limits may be set below what is spent; if `spendingLimits` is left out, they stay. A charge counts against the limits of the day on which it was accepted, whenever the bank answers it. `blockMerchant` `true` means `deny`, and refuses every later intent and charge of the merchant. `deny` declines pending charges that wait for the customer or that you have not been sent (`denied`, `billing.closed`); `pending` has the others: deny what you have not booked. Recurring schedules of the customer with this merchant follow the decision: `suspended` and `approve_once` suspend them, `deny` cancels them, and `approve_recurring` resumes those that an earlier decision had suspended. The merchant receives the webhook `decision.updated`.',
     takes: { ...BANK, params: decisionPath, body: decisionBody },
     answers: {
       200: {
         description: 'The decision is approve_recurring from the next charge on',
-        data: decisionShown,
+        data: decisionChanged,
       },
     },
     refusals: {
@@ -149,5 +234,32 @@ export const decisionRoutes = [
     },
     refusedWith: { 409: { data: intentOpen } },
     handle: updateCustomerDecision,
+  }),
+  route('post', '/v1/bank/customer-decisions/:id/pause', {
+    id: 'pauseDecision',
+    summary: 'Pause a customer’s permission',
+    description:
+      'Nothing is charged until `until`, or until the customer resumes; a new `until` moves the end of a pause. Charges are refused with `consent_paused`, schedules are `suspended`, and what falls due is `skipped` and not charged later. Decision and limits stay; only `until`, resuming and `deny` end a pause. The merchant receives `decision.updated`.',
+    takes: { ...BANK, params: decisionPath, body: pauseBody },
+    answers: {
+      200: {
+        description: 'The decision is approve_recurring, and paused, from the next charge on',
+        data: decisionShown,
+        example: { state: 'paused', chargeableNow: 0 },
+      },
+    },
+    ...notActive,
+    handle: pauseCustomerDecision,
+  }),
+  route('post', '/v1/bank/customer-decisions/:id/resume', {
+    id: 'resumeDecision',
+    summary: 'Resume a customer’s permission',
+    description: 'Ends the customer’s pause. What is not paused stays as it is.',
+    takes: { ...BANK, params: decisionPath },
+    answers: {
+      200: { description: 'The decision is approve_recurring from the next charge on', data: decisionShown },
+    },
+    ...notActive,
+    handle: resumeCustomerDecision,
   }),
 ];

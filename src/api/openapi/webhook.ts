@@ -9,7 +9,7 @@ import { oneOf } from '../http/request-fields';
 import * as shown from '../http/response-fields';
 import { exceptionFields } from '../billing/reconciliation-exception';
 import { refund, refundReferences } from '../billing/refund';
-import { customerDecision } from '../customer/decision';
+import { agreementState, customerDecision } from '../customer/decision';
 import { limitsShown } from '../customer/spending-limits';
 
 /** The types of webhooks, each with the fields of its items, beside their `sequence`. */
@@ -70,6 +70,10 @@ const DOCUMENTED = {
         '2026-03-05T08:00:00.000Z',
       ),
       spendingLimits: limitsShown.meta({ description: 'The limits that the merchant asks for' }),
+      termsInWords: shown.words(
+        'The same limits as an English sentence to show to the customer, with days of the network’s time zone',
+        'At most NGN 2,500 a charge, NGN 10,000 a day and NGN 50,000 a month, at most 2 charges a week, until 31 March 2027.',
+      ),
       currentLimits: shown.seldom(
         limitsShown,
         'The limits that hold now, where the customer has approved billing in this currency before',
@@ -134,11 +138,11 @@ const DOCUMENTED = {
     to: ['bank'],
     summary: 'A charge was closed without your answer',
     description:
-      'Its response window has ended, or the merchant has cancelled it. Stop asking the customer, and do not debit any more. If you already have, reverse the debit and still send your answer: it gets a 409 and is recorded for reconciliation. Where `sequence` is 1, its `billing.request` was not sent to you and will not be, and there is nothing to do.',
+      'Its response window has ended, the merchant has cancelled it, or its agreement was denied. Stop asking the customer, and do not debit any more. If you already have, reverse the debit and still send your answer: it gets a 409 and is recorded for reconciliation. Where `sequence` is 1, its `billing.request` was not sent to you and will not be, and there is nothing to do.',
     item: {
       ...ofCharge,
       status: z.literal('declined'),
-      declineReason: shown.words('`expired`, `not_delivered` or `cancelled`', 'expired'),
+      declineReason: shown.words('`expired`, `not_delivered`, `cancelled` or `denied`', 'expired'),
     },
   },
   'billing.credit': {
@@ -187,17 +191,19 @@ const DOCUMENTED = {
     },
   },
   'decision.updated': {
-    to: ['merchant'],
-    summary: 'A customer has changed a decision about you',
+    to: ['merchant', 'bank'],
+    summary: 'A customer’s decision about a merchant has changed',
     description:
-      'The decision changed other than by answering an intent. It applies from the next charge on.',
+      'The decision, its state or its limits changed other than by answering an intent. It applies from the next charge on. A bank receives it for what it did not say itself.',
     item: {
       id: shown.id('agreement'),
       customerId: shown.id('customer'),
       lookupID: shown.lookupID,
       paymentID: shown.paymentID,
       customerDecision,
+      state: agreementState,
       currency: shown.currency,
+      spendingLimits: limitsShown,
     },
   },
   'refund.request': {
@@ -280,6 +286,7 @@ const DOCUMENTED = {
       scheduleId: shown.id('schedule'),
       status: scheduleStatus,
       previousStatus: scheduleStatus,
+      suspendedReason: schedule.shape.suspendedReason,
       nextBillingDate: schedule.shape.nextBillingDate,
       billingsCompleted: schedule.shape.billingsCompleted,
       amount: shown.money('The amount of the next charge'),

@@ -3,7 +3,7 @@ import type { Config } from '../../settings/config';
 import { SCHEDULE_SORTS } from '../../database/schedule/list-schedules';
 import { maxInterval, type Frequency } from '../../domain/calendar';
 import { BILLING_REQUEST_STATUSES, BILLING_STATUSES } from '../../domain/lifecycle';
-import { SCHEDULE_STATUSES } from '../../domain/recurring/recurring';
+import { SCHEDULE_STATUSES, SUSPENDED_REASONS } from '../../domain/recurring/recurring';
 import {
   amount,
   amountIn,
@@ -140,6 +140,13 @@ const terms = {
 
 const progress = {
   status: scheduleStatus,
+  suspendedReason: oneOf(
+    SUSPENDED_REASONS,
+    'Why it is `suspended`: the first that holds; otherwise `null`',
+    'consent_paused',
+  )
+    .nullable()
+    .meta({ example: null }),
   nextBillingDate: shown
     .moment(
       'Next regular due date; the oldest of those that are made up for after an outage',

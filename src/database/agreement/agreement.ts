@@ -43,6 +43,17 @@ export async function lockAgreements(trx: Executor, ids: string[]): Promise<Agre
   return ids.length === 0 ? [] : lockAgreementsWhere(trx, sql`a.id = ANY(${ids})`);
 }
 
+/**
+ * Locks charges that may come to count in their windows, or no longer, and before them their
+ * agreements. Several of a kind are locked by ascending id, which is the order everywhere.
+ */
+export async function lockCharges(trx: Executor, ids: string[]): Promise<void> {
+  await trx.rows`
+    SELECT FROM agreements WHERE id IN (SELECT agreement_id FROM billing_requests WHERE id = ANY(${ids}))
+    ORDER BY id FOR UPDATE`;
+  await trx.rows`SELECT FROM billing_requests WHERE id = ANY(${ids}) ORDER BY id FOR UPDATE`;
+}
+
 /** @throws Failure not_found */
 export async function lockAgreement(trx: Executor, id: string): Promise<Agreement> {
   const [agreement] = await lockAgreements(trx, [id]);
@@ -72,8 +83,17 @@ export async function openAgreements(
     FROM business_now(${merchantId}) AS at,
          unnest(${ids}::text[], ${customerIds}::text[], ${bankIds}::text[]) AS n (id, customer_id, bank_id)
     ON CONFLICT (merchant_id, customer_id) DO NOTHING`;
-  const pairs = sql`a.merchant_id = ${merchantId} AND a.customer_id = ANY(${customerIds})`;
-  return lockAgreementsWhere(trx, pairs);
+  return lockAgreementsOf(trx, merchantId, customerIds);
+}
+
+/** Locks the agreements that a merchant has with the given customers. */
+export async function lockAgreementsOf(
+  trx: Executor,
+  merchantId: string,
+  customerIds: string[],
+): Promise<Agreement[]> {
+  if (customerIds.length === 0) return [];
+  return lockAgreementsWhere(trx, sql`a.merchant_id = ${merchantId} AND a.customer_id = ANY(${customerIds})`);
 }
 
 export async function blockersOf(

@@ -64,26 +64,50 @@ const refuses = (limit: Limit): string => {
     : `${inPeriod(sum)} + period.amount > coalesce(${allowed}, ${MAX_SUM_MINOR})`;
 };
 
+/** SQL: the state of the row at the moment of a `period`. */
+export const STATE = `CASE
+  WHEN a.decision = 'deny' OR a.blocked THEN 'revoked'
+  WHEN a.decision IN ('suspended', 'pending') THEN a.decision
+  WHEN period.at >= (a.limits)."validUntil" THEN 'expired'
+  WHEN period.at < a.paused_until THEN 'paused'
+  WHEN period.at < (a.limits)."validFrom" THEN 'not_yet_valid'
+  ELSE 'active' END`;
+
+/** SQL: the cases in which a moment lies in a span of the row without charges. */
+export const spanCases = (at: string): string => `
+  WHEN ${at} < (a.limits)."validFrom" THEN 'consent_not_yet_valid'
+  WHEN ${at} >= (a.limits)."validUntil" THEN 'consent_expired'
+  WHEN ${at} < a.paused_until THEN 'consent_paused'`;
+
 /** SQL: why a charge is refused, in the order of the contract; null where it is not. */
 const REFUSAL = `CASE
   WHEN a.decision NOT IN ('approve_once', 'approve_recurring') OR a.blocked THEN 'not_approved'
   WHEN a.currency <> period.currency THEN 'currency_mismatch'
-  WHEN period.at < (a.limits)."validFrom" THEN 'consent_not_yet_valid'
-  WHEN period.at >= (a.limits)."validUntil" THEN 'consent_expired'
+  ${spanCases('period.at')}
   ${LIMITS.map((limit) => `WHEN ${refuses(limit)} THEN '${limit}'`).join('\n  ')} END`;
 
 const COUNTED = SUMS.map(
   (sum) => `${sum.column} = ${inPeriod(sum)} + ${isCount(sum.limit) ? '1' : 'period.amount'}`,
 ).join(', ');
 
-/** SQL: what charges that were counted on a day, under terms, come to in each window of the row. */
-const addedUp = (of: { amount: string; day: string; terms: string }, from = '') =>
+/** SQL: the sums of charges `b` in each window of the row, by the day and the terms of each. */
+const addedUp = (amount: string, charges: string, before: (column: string) => string) =>
   SUMS.map(({ window, column, limit }) => {
     const isIn =
-      window === 'total' ? `${of.terms} = a.terms` : `${of.day} >= ${beginOf(window, 'a.spent_on')}`;
-    const sum = `coalesce(sum(${isCount(limit) ? '1' : of.amount}) FILTER (WHERE ${isIn}), 0)`;
-    return from === '' ? sum : `${from}.${column} - ${sum}`;
+      window === 'total' ? `b.counted_terms = a.terms` : `b.counted_day >= ${beginOf(window, 'a.spent_on')}`;
+    const each = isCount(limit) ? charges : amount;
+    return `${before(column)} + coalesce(sum(${each}) FILTER (WHERE ${isIn}), 0)`;
   }).join(', ');
+
+/** SQL: whether the money of a charge `b` has moved, or may have moved, and has not come back. */
+const COUNTS = `(
+  (b.status <> 'declined' AND NOT EXISTS (
+    SELECT FROM reconciliation_exceptions x
+    WHERE x.billing_request_id = b.id AND x.refund_id IS NULL AND x.undoes))
+  OR EXISTS (
+    SELECT FROM reconciliation_exceptions x
+    WHERE x.billing_request_id = b.id AND x.refund_id IS NULL
+      AND (x.state <> 'resolved' OR x.resolution = 'written_off')))`;
 
 export interface Judged {
   agreementId: string;
@@ -122,22 +146,21 @@ export async function countSpending(
 }
 
 /**
- * Takes declined charges out of the windows that still hold them. A window that has ended, earlier
- * terms, and an earlier currency no longer do.
+ * Takes charges out of the windows that still hold them, or counts them there again, as their ends
+ * and exceptions have it. A window that has ended, earlier terms, and an earlier currency no longer
+ * hold them. The caller holds the agreements locked, and then the charges.
  */
-export async function releaseSpending(
-  trx: Executor,
-  charges: { agreementId: string; amount: bigint; currency: string; day: string; terms: number }[],
-): Promise<void> {
-  if (charges.length === 0) return;
-  const ids = charges.map(({ agreementId }) => agreementId);
+export async function alignSpending(trx: Executor, billingRequestIds: string[]): Promise<void> {
+  if (billingRequestIds.length === 0) return;
   await trx.rows`
+    WITH b AS (
+      UPDATE billing_requests b SET given_back = NOT given_back
+      WHERE b.id = ANY(${billingRequestIds}) AND b.counted_day IS NOT NULL AND b.given_back = ${raw(COUNTS)}
+      RETURNING b.*, CASE WHEN b.given_back THEN -1 ELSE 1 END AS charges)
     UPDATE agreements a SET (${raw(ALL_SUMS)}) = (
-      SELECT ${raw(addedUp({ amount: 'r.amount', day: 'r.day', terms: 'r.terms' }, 'a'))}
-      FROM jsonb_to_recordset(${jsonOf(charges)}::jsonb) AS r ("agreementId" text, amount bigint, currency text,
-        day date, terms int)
-      WHERE r."agreementId" = a.id AND r.currency = a.currency)
-    WHERE a.id = ANY(${ids})`;
+      SELECT ${raw(addedUp('b.amount * b.charges', 'b.charges', (column) => `a.${column}`))}
+      FROM b WHERE b.agreement_id = a.id AND b.currency = a.currency)
+    WHERE a.id IN (SELECT agreement_id FROM b)`;
 }
 
 /**
@@ -147,10 +170,10 @@ export async function releaseSpending(
 export async function recountSpending(trx: Executor, agreementId: string): Promise<void> {
   await trx.rows`
     UPDATE agreements a SET (${raw(ALL_SUMS)}) = (
-      SELECT ${raw(addedUp({ amount: 'b.amount', day: 'b.counted_day', terms: 'b.counted_terms' }))}
+      SELECT ${raw(addedUp('b.amount', '1', () => '0'))}
       FROM billing_requests b
       WHERE b.customer_id = a.customer_id AND b.agreement_id = a.id AND b.currency = a.currency
-        AND b.status IN ('pending', 'successful'))
+        AND NOT b.given_back)
     WHERE a.id = ${agreementId}`;
 }
 
@@ -189,6 +212,18 @@ export async function limitsOf(
     SELECT to_jsonb(limits) AS limits, business_now(merchant_id) AS now FROM agreements
     WHERE id = ${agreementId}`;
   return { ...found, limits: limitsFrom(found.limits) };
+}
+
+/** A limit of an agreement that the caller holds locked, and what is counted of it. */
+export async function countedOf(
+  trx: Executor,
+  agreementId: string,
+  limit: Limit,
+): Promise<{ allowed: string; counted: string | null }> {
+  return trx.oneRow<{ allowed: string; counted: string | null }>`
+    SELECT to_jsonb(a.limits) ->> ${limit} AS allowed, ${raw(SPENT)} ->> ${limit} AS counted
+    FROM agreements a, LATERAL ${periodOf(sql`a.merchant_id`, trx.timeZone)} AS period
+    WHERE a.id = ${agreementId}`;
 }
 
 /** @param stored as of `SPENT` */

@@ -1,7 +1,8 @@
 import type { Resolution } from '../../domain/books/reconciliation-exception';
+import { lockCharges } from '../agreement/agreement';
 import type { Executor } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
-import { endByNetwork } from '../reconciliation-exception/end-exceptions';
+import { endWithoutMoney } from '../reconciliation-exception/end-exceptions';
 import { openExceptions, type NewException } from '../reconciliation-exception/open-exceptions';
 import { takeBackWriteOff } from '../reversal/write-off-charge';
 import { isUnsettled } from './place-lines';
@@ -49,11 +50,6 @@ export async function judgeBookings(
   return told + (await openStanding(trx, billingRequestIds, file && { ...file, room: file.room - told }));
 }
 
-/** Several charges are locked by ascending id, which is the order everywhere. */
-export async function lockCharges(trx: Executor, ids: string[]): Promise<void> {
-  await trx.rows`SELECT FROM billing_requests WHERE id = ANY(${ids}) ORDER BY id FOR UPDATE`;
-}
-
 /**
  * An answer, or an extra booking, explains lines of its bank that were unknown until now.
  *
@@ -95,7 +91,7 @@ export async function endPlaced(trx: Executor, exceptionIds: string[]): Promise<
       OR EXISTS (SELECT FROM (${BOOKED_AS_LINE}) AS e WHERE e.direction = x.direction AND e.matched_by IS NOT NULL))
     RETURNING id`;
   const ids = placed.map(({ id }) => id);
-  await endByNetwork(trx, ids, 'no_difference');
+  await endWithoutMoney(trx, 'network', ids, 'no_difference');
 }
 
 /** SQL: whether one of some files, and none of others, covers a day in a currency. */
@@ -113,8 +109,8 @@ const BOOKED_AS_LINE = raw(`
     AND o.identifier = x.bank_transaction_id AND o.booked_id IS NULL`);
 
 /**
- * A file that covers the day of a line, and has the line on another day alone, moves the line. Of
- * two files at once, one may have kept as extra what the other has booked.
+ * A line that two files have on different days is one line, on the day of the file that covers both.
+ * Of two files at once, one may have kept as extra what the other has booked.
  */
 async function moveDates(trx: Executor, billingRequestIds: string[]): Promise<void> {
   await trx.rows`
@@ -140,7 +136,7 @@ const isAnswered = (id: string) => `EXISTS (
   SELECT FROM bank_transactions t WHERE t.bank_id = x.bank_id AND t.bank_transaction_id = ${id}
     AND t.resource_id = coalesce(x.refund_id, x.billing_request_id))`;
 
-/** A line that was a booking by its reference belongs to the answer that has named its id since. */
+/** A line matched by its reference is extra once an answer that settled nothing names its id. */
 async function freeAnswered(trx: Executor, billingRequestIds: string[]): Promise<void> {
   await trx.rows`
     WITH its AS MATERIALIZED (
@@ -337,7 +333,7 @@ async function endTakenBack(trx: Executor, billingRequestIds: string[]): Promise
           SELECT FROM extra_bookings e WHERE ${raw(ofSame('e', 'x'))} AND e.is_extra AND e.counterpart_id IS NOT NULL
             AND e.bank_transaction_id = a.bank_transaction_id))`;
   for (const { id, resolution, counterpart } of explained)
-    await endByNetwork(trx, [id], resolution, counterpart);
+    await endWithoutMoney(trx, 'network', [id], resolution, counterpart);
 }
 
 /** SQL: whether an exception `x` that has ended was about an extra booking `e`. */
@@ -346,8 +342,8 @@ const WAS_ABOUT = `${ofSame('x', 'e')} AND x.state = 'resolved' AND (x.kind = 'u
     SELECT FROM exception_answers a WHERE a.exception_id = x.id AND a.bank_transaction_id = e.bank_transaction_id))`;
 
 /**
- * Opens what stands without an exception: at once, unless an exception about it has ended otherwise
- * than by the word that no money moved; then once it is late. An operator may have taken the loss.
+ * An extra booking that stands opens an exception at once. After another end than `no_money_moved`
+ * it opens one when it is late; after `written_off`, never.
  */
 async function openStanding(trx: Executor, billingRequestIds: string[], file?: FileEnd): Promise<number> {
   const [currencies, days] = [[...(file?.dueBy.keys() ?? [])], [...(file?.dueBy.values() ?? [])]];

@@ -7,8 +7,8 @@ import { raw, sql } from '../pool/statement';
 const KEPT_BYTES_PER_DAY = 16 * 1024 ** 2;
 
 /**
- * SQL: whether a file's next page of differences is kept. Differences that hold money of merchants
- * have as much room again, which lines without a booking cannot take.
+ * SQL: whether a file's next page of differences is kept. A difference that holds money of
+ * merchants (`for_held`) has twice the room of others (`for_any`).
  */
 export const roomToKeep = (statementId: string) => sql`
   SELECT sum(o.kept_bytes) < ${raw(KEPT_BYTES_PER_DAY)} AS for_any, sum(o.kept_bytes) < 2 * ${raw(KEPT_BYTES_PER_DAY)} AS for_held

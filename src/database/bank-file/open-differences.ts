@@ -5,7 +5,7 @@ import { raw, sql } from '../pool/statement';
 import { recordsOf } from '../pool/json';
 import { openExceptions, type NewException } from '../reconciliation-exception/open-exceptions';
 import { SWEEP } from '../query/sweep';
-import { lockCharges } from './judge-bookings';
+import { lockCharges } from '../agreement/agreement';
 import type { Matching } from './match-lines';
 import { workOnFile } from './receive-bank-file';
 

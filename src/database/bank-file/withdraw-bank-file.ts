@@ -3,8 +3,9 @@ import { withdrawExpectations } from './begin-expectations';
 import type { Database, Executor } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { sweep } from '../query/sweep';
-import { endByNetwork, IS_ALL_SAID } from '../reconciliation-exception/end-exceptions';
-import { isCounterpart, judgeBookings, lockCharges } from './judge-bookings';
+import { endWithoutMoney, IS_ALL_SAID } from '../reconciliation-exception/end-exceptions';
+import { isCounterpart, judgeBookings } from './judge-bookings';
+import { lockCharges } from '../agreement/agreement';
 import { readBankFile, takeTurn } from './receive-bank-file';
 
 /**
@@ -151,7 +152,7 @@ async function withdrawExceptions(
     RETURNING id, withdrawn AND (kind IN ('missing_at_bank', 'amount_differs') OR billing_request_id IS NULL)
       AND ${raw(IS_ALL_SAID)} AS ends`;
   const ended = alone.flatMap(({ id, ends }) => (ends ? [id] : []));
-  await endByNetwork(trx, ended, 'no_difference');
+  await endWithoutMoney(trx, 'network', ended, 'no_difference');
   const last = ids.at(-1);
   return last === undefined ? undefined : [last];
 }

@@ -5,7 +5,7 @@ import { Failure } from '../../domain/failures';
 import type { Metadata } from '../../domain/metadata';
 import type { Limit } from '../../domain/spending-limit';
 import { lockAgreements, type Agreement } from '../agreement/agreement';
-import { countSpending, type Judged } from '../agreement/spending-limit';
+import { countedOf, countSpending, type Judged } from '../agreement/spending-limit';
 import { close, OUTCOME_COLUMNS, type Outcome } from './close-billing-requests';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
@@ -322,12 +322,15 @@ async function insertRequests(
   });
   // Sent together: no statement of the transitions reads the rows.
   await Promise.all([insertRows(), writeTransitions(trx, accepted)]);
-  for (const { id, schedule, declinedLimit } of requests) {
-    if (!declinedLimit) continue;
+  for (const { id, schedule, agreement, declinedLimit } of requests) {
+    if (!declinedLimit || !agreement) continue;
     const ended = await trx.rows<Outcome>`
       SELECT ${raw(OUTCOME_COLUMNS)} FROM billing_requests b WHERE b.id = ${id}`;
-    const details = schedule && { scheduleId: schedule.id, n: schedule.n };
-    await close(trx, ended, { cause: 'network', ...(details && { details }) });
+    const details = {
+      ...(schedule && { scheduleId: schedule.id, n: schedule.n }),
+      ...(await countedOf(trx, agreement.id, declinedLimit)),
+    };
+    await close(trx, ended, { cause: 'network', details });
   }
 }
 

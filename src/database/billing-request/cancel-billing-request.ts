@@ -50,6 +50,6 @@ function standing(trx: Executor, billingRequestId: string) {
   return trx.oneRow<{ status: BillingRequestStatus; cancelled: boolean }>`
     SELECT CASE WHEN status = 'pending' AND ${windowPassed(sql`business_now(biller_id)`)} THEN 'declined'
       ELSE status END AS status,
-      coalesce(closed_by IN ('merchant', 'provider'), false) AS cancelled
+      coalesce(closed_by IN ('merchant', 'provider') AND decline_reason = 'cancelled', false) AS cancelled
     FROM billing_requests WHERE id = ${billingRequestId}`;
 }

@@ -3,7 +3,7 @@ import type { Metadata } from '../../domain/metadata';
 import type { Limit } from '../../domain/spending-limit';
 import { chargeClosedSequence, chargeEndSequence } from '../../domain/webhook/webhook-sequence';
 import type { Cause } from '../../domain/words/timeline';
-import { releaseSpending } from '../agreement/spending-limit';
+import { alignSpending } from '../agreement/spending-limit';
 import { makePaymentId } from '../agreement/payment-id';
 import { expectCredits } from '../credit/follow-credit';
 import { newId } from '../identifier/new-id';
@@ -15,7 +15,7 @@ import { signalAnswered } from '../schedule/write-schedules';
 import type { TypedAnnouncement, Transition } from '../transition/transition';
 import { writeTransitions } from '../transition/write-transition';
 
-/** A merchant or its provider closes a charge by cancelling it. */
+/** A merchant or its provider closes a charge by cancelling it, or by giving up its agreement. */
 export type ClosedBy = 'bank' | 'network' | 'merchant' | 'provider';
 
 export interface Outcome {
@@ -39,8 +39,6 @@ export interface Outcome {
   declinedLimit: Limit | null;
   bankTransactionId: string | null;
   answerAction: string | null;
-  countedDay: string | null;
-  countedTerms: number | null;
   sequence: number;
   workflowId: string;
   /** The workflow is waiting, and has to be signalled at the end. */
@@ -54,7 +52,7 @@ export const OUTCOME_COLUMNS = `b.id, b.reference, b.batch_id, b.merchant_id, b.
   b.customer_id, b.bank_id, b.lookup_id, b.agreement_id,
   (SELECT payment_id_key FROM agreements WHERE id = b.agreement_id) AS payment_id_key, b.schedule_id,
   b.amount, b.currency, b.status, b.decline_reason, b.declined_limit, b.bank_transaction_id, b.answer_action,
-  b.counted_day::text AS counted_day, b.counted_terms, b.sequence, b.workflow_id, b.waiting, b.closed_at, b.closed_by, b.metadata`;
+  b.sequence, b.workflow_id, b.waiting, b.closed_at, b.closed_by, b.metadata`;
 
 /** SQL: an ended charge `b`. */
 export const ENDED_COLUMNS = `${OUTCOME_COLUMNS}, ${fileHas('b', 'id')}`;
@@ -77,16 +75,16 @@ interface End {
   undelivered?: ReadonlySet<string>;
   /** Left out if the workflow that waits ends the charges itself. */
   signal?: 'bankAnswered' | 'cancelled';
+  /** Also of an end that a bank caused: otherwise than by its answer to the charge. */
+  tellsPayersBank?: true;
   /** For the events. */
   details?: Record<string, unknown>;
 }
 
-/** Completes every end: writes the transitions, and releases the counted sums. */
+/** Completes every end: writes the transitions, and gives back what declined charges took. */
 export async function close(trx: Executor, closed: Outcome[], end: End): Promise<void> {
-  const released = closed.flatMap(({ status, agreementId, amount, currency, countedDay, countedTerms }) =>
-    status === 'declined' && agreementId !== null && countedDay !== null && countedTerms !== null
-      ? [{ agreementId, amount, currency, day: countedDay, terms: countedTerms }]
-      : [],
+  const declined = closed.flatMap(({ id, status, agreementId }) =>
+    status === 'declined' && agreementId !== null ? [id] : [],
   );
   const credits = closed.filter(isCredit).map(({ id }) => ({ id, deliveryId: newId('delivery') }));
   const deliveryOf = new Map(credits.map(({ id, deliveryId }) => [id, deliveryId]));
@@ -95,7 +93,7 @@ export async function close(trx: Executor, closed: Outcome[], end: End): Promise
       trx,
       closed.map((charge) => endOf(trx.keyring, charge, end, deliveryOf.get(charge.id))),
     ),
-    releaseSpending(trx, released),
+    alignSpending(trx, declined),
     expectCredits(trx, credits),
     ...closed.map(({ scheduleId }) => end.signal && scheduleId !== null && signalAnswered(trx, scheduleId)),
   ]);
@@ -151,10 +149,11 @@ function endOf(keyring: Keyring, charge: Outcome, end: End, deliveryId = ''): Tr
 /** A bank is told of an end that it did not cause, if it was asked at all. */
 function toPayersBank(
   charge: Outcome,
-  { cause, undelivered }: End,
+  { cause, undelivered, tellsPayersBank }: End,
 ): TypedAnnouncement<'billing.closed'> | undefined {
   const { id: billingRequestId, reference, declineReason, bankId: entityId, batchId, workflowId } = charge;
-  if (cause === 'bank' || declineReason === null || declineReason === 'limit_reached') return undefined;
+  const isItsAnswer = cause === 'bank' && !tellsPayersBank;
+  if (isItsAnswer || declineReason === null || declineReason === 'limit_reached') return undefined;
   const sequence = chargeClosedSequence(charge, !undelivered?.has(charge.id));
   const item = { billingRequestId, sequence, reference, status: 'declined', declineReason } as const;
   return { entityId, batchId, workflowId, item };

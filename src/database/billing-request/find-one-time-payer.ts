@@ -1,6 +1,6 @@
 import type { BillingRules } from '../../domain/billing-rules';
 import type { Failure } from '../../domain/failures';
-import { blockersOf } from '../agreement/agreement';
+import { blockersOf, lockAgreementsOf } from '../agreement/agreement';
 import type { Executor } from '../pool/connection';
 import { takePrompts } from '../customer/limit-prompts';
 import { payersByLookupId, type Payer } from '../entity/read-parties';
@@ -20,6 +20,9 @@ export async function readOneTimePayers(
   const blockers = await blockersOf(trx, merchantId, ids);
   const unblocked = ids.filter((id) => !blockers.has(id));
   const askedEnough = await takePrompts(trx, 'approval', rules, unblocked);
+  // Locked after the prompts, so that a block comes wholly before the charge, or after it.
+  for (const { customerId, blocked } of await lockAgreementsOf(trx, merchantId, unblocked))
+    if (blocked) blockers.add(customerId);
   return new Map(
     payers.map((payer) => {
       const blocked = blockers.has(payer.customerId);

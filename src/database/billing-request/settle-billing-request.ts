@@ -3,7 +3,12 @@ import { Failure } from '../../domain/failures';
 import type { BillingRequestStatus } from '../../domain/lifecycle';
 import { withoutAmounts } from '../../domain/spending-limit';
 import { judgeBookings } from '../bank-file/judge-bookings';
-import { lockAgreementsWhere, openAgreements, type Agreement } from '../agreement/agreement';
+import {
+  lockAgreementsOf,
+  lockAgreementsWhere,
+  openAgreements,
+  type Agreement,
+} from '../agreement/agreement';
 import {
   close,
   ENDED_COLUMNS,
@@ -130,8 +135,7 @@ async function lockAgreementForAnswer(
     const [agreement] = await openAgreements(trx, merchantId, [customer], asked.currency);
     return { ...asked, agreement, grants };
   }
-  const pair = sql`a.merchant_id = ${merchantId} AND a.customer_id = ${asked.customerId}`;
-  const [agreement] = await lockAgreementsWhere(trx, pair);
+  const [agreement] = await lockAgreementsOf(trx, merchantId, [asked.customerId]);
   return { ...asked, agreement, grants };
 }
 
@@ -182,8 +186,8 @@ async function answerRefused(
     SELECT ${raw(OUTCOME_COLUMNS)} FROM billing_requests b WHERE b.id = ${billingRequestId} FOR UPDATE OF b`;
   const { status } = found;
   const declines = answer.outcome === 'declined';
-  // Only a bank's earlier answer can be repeated; a passed window is not an answer of the bank's.
-  const late = found.closedBy !== 'bank';
+  // A passed window is not an answer of the bank's. A denial is, also one said by the merchant.
+  const late = found.closedBy !== 'bank' && !(declines && found.declineReason === 'denied');
   const { agreed, duplicate } = await refuseAnswer(trx, {
     ...found,
     kind: late ? 'late_answer' : 'conflicting_answer',
@@ -232,7 +236,7 @@ async function applyToAgreement(
   const granted = grants ? await grantOf(trx, agreement, asked.currency) : undefined;
   const decided = suspends ? ({ decision: 'suspended', blocked: false } as const) : granted;
   if (!decided) return;
-  await applyUnasked(trx, agreement.id, decided);
+  await applyUnasked(trx, agreement.id, decided, 'bank');
 }
 
 /**

@@ -1,12 +1,11 @@
 import type { Decision } from '../../domain/lifecycle';
+import type { SpendingLimits } from '../../domain/spending-limit';
+import type { Cause } from '../../domain/words/timeline';
 import type { Executor } from '../pool/connection';
-import { membersSet, type SpendingLimits } from '../../domain/spending-limit';
 import { recountSpending, storedLimits } from '../agreement/spending-limit';
-import { makePaymentId } from '../agreement/payment-id';
 import { syncSchedulesWithAgreement } from '../schedule/align-schedules';
-import { holdByTerms } from '../schedule/hold-schedules';
-import type { Row } from '../transition/transition';
-import { writeTransitions } from '../transition/write-transition';
+import { holdByPause, holdByTerms } from '../schedule/hold-schedules';
+import { recordChange } from './record-change';
 
 interface Terms {
   currency: string;
@@ -29,22 +28,17 @@ export interface NewDecision {
 
 /** Applies the answer to an intent, by whose end the merchant is told. */
 export function applyDecision(trx: Executor, agreementId: string, decided: NewDecision): Promise<void> {
-  return decide(trx, agreementId, decided, { unasked: false });
+  return decide(trx, agreementId, decided, { cause: 'bank', unasked: false });
 }
 
-/** Applies a decision that no intent asked for, and tells the merchant. */
-export function applyUnasked(trx: Executor, agreementId: string, decided: NewDecision): Promise<void> {
-  return decide(trx, agreementId, decided, { unasked: true });
-}
-
-interface Decided extends Row {
-  before: string;
-  merchantId: string;
-  customerId: string;
-  lookupId: string;
-  currency: string;
-  paymentIdKey: string;
-  announced: number;
+/** Applies a decision that no intent asked for. A bank that has not said it is told, too. */
+export function applyUnasked(
+  trx: Executor,
+  agreementId: string,
+  decided: NewDecision,
+  cause: Cause,
+): Promise<void> {
+  return decide(trx, agreementId, decided, { cause, unasked: true });
 }
 
 /**
@@ -55,59 +49,38 @@ async function decide(
   trx: Executor,
   agreementId: string,
   decided: NewDecision,
-  { unasked }: { unasked: boolean },
+  { cause, unasked }: { cause: Cause; unasked: boolean },
 ): Promise<void> {
   const { terms, decision, blocked } = decided;
   const replace = terms !== undefined;
   const renews = decided.renews === true;
   const withCharge = decided.withCharge === true;
-  const changed = await trx.oneRow<Decided>`
+  const { at, before, currency } = await trx.oneRow<{ at: Date; before: string; currency: string }>`
     UPDATE agreements a SET
       decision = ${decision}, approved = approved OR starts_with(${decision}, 'approve'), blocked = ${blocked},
-      sequence = sequence + 1, announced = announced + ${unasked ? 1 : 0}, updated_at = at,
+      sequence = sequence + 1, updated_at = at,
       limits = CASE WHEN ${replace} THEN ${storedLimits(terms?.limits)} ELSE limits END,
       terms = CASE WHEN ${renews} THEN terms + 1 ELSE terms END,
       terms_since = CASE WHEN ${renews} THEN at ELSE terms_since END,
       spent_total = CASE WHEN ${renews} THEN 0 ELSE spent_total END,
       charges_total = CASE WHEN ${renews} THEN 0 ELSE charges_total END,
       granted_at = CASE WHEN ${withCharge} THEN at END,
+      paused_until = CASE WHEN ${decision} <> 'deny' THEN paused_until END,
       currency_before = CASE WHEN ${withCharge} AND ${replace} THEN currency END,
       limits_before = CASE WHEN ${withCharge} AND ${replace} THEN limits END,
       currency = coalesce(${terms?.currency ?? null}, currency)
     FROM (SELECT business_now(merchant_id) AS at, currency AS before FROM agreements
           WHERE id = ${agreementId}) AS moment
     WHERE a.id = ${agreementId}
-    RETURNING a.id, a.sequence, moment.at, moment.before, a.merchant_id, a.customer_id,
-      (SELECT lookup_id FROM customers WHERE id = a.customer_id) AS lookup_id, a.currency, a.payment_id_key,
-      a.announced`;
-  if (changed.currency !== changed.before) await recountSpending(trx, agreementId);
-  const { id, sequence, at } = changed;
-  if (terms) await holdByTerms(trx, { id, at }, terms.limits);
-  await writeTransitions(trx, {
-    event: 'agreement.decided',
-    cause: 'bank',
-    row: { id, sequence, at },
-    details: {
-      ...decided,
-      ...(terms && { terms: { currency: terms.currency, limits: membersSet(terms.limits) } }),
-    },
-    announces: { 'decision.updated': unasked ? toMerchant(trx, decided, changed) : undefined },
-  });
-  await syncSchedulesWithAgreement(trx, agreementId, 'bank');
-}
-
-function toMerchant(trx: Executor, { decision }: NewDecision, changed: Decided) {
-  const { id, merchantId, customerId, lookupId, paymentIdKey, currency, announced } = changed;
-  return {
-    entityId: merchantId,
-    item: {
-      id,
-      sequence: announced,
-      customerId,
-      lookupID: lookupId,
-      paymentID: makePaymentId(trx.keyring, paymentIdKey, id, merchantId),
-      customerDecision: decision,
-      currency,
-    },
-  };
+    RETURNING moment.at, moment.before, a.currency`;
+  if (currency !== before) await recountSpending(trx, agreementId);
+  if (terms) await holdByTerms(trx, { id: agreementId, at }, terms.limits);
+  if (decision === 'deny') await holdByPause(trx, { id: agreementId, at }, at);
+  const tells = { merchant: unasked, bank: unasked && cause !== 'bank' };
+  await recordChange(
+    trx,
+    { id: agreementId, at },
+    { event: 'agreement.decided', cause, tells, details: { ...decided } },
+  );
+  await syncSchedulesWithAgreement(trx, agreementId, cause);
 }

@@ -1,7 +1,7 @@
 import { Failure } from '../../domain/failures';
-import type { Decision } from '../../domain/lifecycle';
+import type { AgreementState, Decision } from '../../domain/lifecycle';
 import type { Spent } from '../../domain/spending-limit';
-import { periodOf, SPENT, type StoredLimits } from '../agreement/spending-limit';
+import { periodOf, SPENT, STATE, type StoredLimits } from '../agreement/spending-limit';
 import type { Executor } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { allOf, listPage, literal, type Listed, type Page } from '../query/list-page';
@@ -16,6 +16,7 @@ export interface DecisionRecord {
   bankId: string;
   lookupId: string;
   decision: Decision;
+  state: AgreementState;
   /** The agreement is or once was approved. */
   approved: boolean;
   paymentIdKey: string;
@@ -25,8 +26,8 @@ export interface DecisionRecord {
   /** Pending or settled in the windows that hold the merchant's now, by the network's calendar. */
   spent: Record<keyof Spent, string>;
   termsSince: Date | null;
-  /** Business time of the merchant. */
-  now: Date;
+  /** Null where it is not paused, or paused without an end. */
+  pausedUntil: Date | null;
   createdAt: Date;
   updatedAt: Date;
 }
@@ -34,8 +35,9 @@ export interface DecisionRecord {
 const decisionsIn = (
   timeZone: string,
 ) => sql`SELECT a.id, a.merchant_id, m.name AS merchant_name, a.customer_id, a.bank_id, c.lookup_id,
-    a.decision, a.approved, a.payment_id_key, a.blocked, a.currency, to_jsonb(a.limits) AS limits,
-    ${raw(SPENT)} AS spent, a.terms_since, period.at AS now, a.created_at, a.updated_at
+    a.decision, ${raw(STATE)} AS state, a.approved, a.payment_id_key, a.blocked, a.currency, to_jsonb(a.limits) AS limits,
+    ${raw(SPENT)} AS spent, a.terms_since,
+    CASE WHEN period.at < a.paused_until THEN nullif(a.paused_until, 'infinity') END AS paused_until, a.created_at, a.updated_at
   FROM agreements a JOIN customers c ON c.id = a.customer_id JOIN entities m ON m.id = a.merchant_id,
     LATERAL ${periodOf(sql`a.merchant_id`, timeZone)} AS period`;
 

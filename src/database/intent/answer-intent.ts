@@ -11,6 +11,7 @@ import {
 } from '../../domain/spending-limit';
 import { lockAgreementsWhere, type Agreement } from '../agreement/agreement';
 import { limitsFrom, storedLimits, type StoredLimits } from '../agreement/spending-limit';
+import { stopCharges, type PendingCharge } from '../billing-request/stop-charges';
 import type { Executor } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { windowPassed } from '../clock/window-passed';
@@ -40,6 +41,9 @@ interface IntentAnswerResult {
   agreed: boolean;
 }
 
+/** With the charges that a denial of the agreement leaves open. */
+type IntentAnswered = IntentAnswerResult & { pending: PendingCharge[] };
+
 /**
  * Takes the answer to the open intent of a merchant and a customer.
  *
@@ -50,7 +54,7 @@ export async function answerIntent(
   trx: Executor,
   bankId: string,
   given: IntentAnswer,
-): Promise<IntentAnswerResult> {
+): Promise<IntentAnswered> {
   // Blocking a merchant refuses, in spite of the rest of the answer.
   const answer = given.blockMerchant ? { ...given, customerDecision: 'deny' as const } : given;
   const { customerId, merchantId, lookupId } = answer;
@@ -78,7 +82,7 @@ export async function answerIntent(
     // A clock that steps back between two statements leaves the intent open: it is judged anew.
     if (intent.status === 'pending' && !(await closeExpiredIntent(trx, intent.id)))
       return answerIntent(trx, bankId, given);
-    return standing(intent, answer, limits);
+    return { ...standing(intent, answer, limits), pending: await stopCharges(trx, agreement.id, 'bank') };
   }
   await applyAnswer(trx, agreement, intent, { ...answer, limits });
   await endIntents(trx, [ended], { cause: 'bank', signal: 'bankAnswered' });
@@ -89,6 +93,7 @@ export async function answerIntent(
     currency: intent.currency,
     limits,
     agreed: true,
+    pending: await stopCharges(trx, agreement.id, 'bank'),
   };
 }
 
@@ -192,7 +197,7 @@ async function applyAnswer(
   } else if (grantedSince && !decidedBefore.startsWith('approve') && agreement.currency === currency) {
     const before = decidedBefore === 'suspended' ? decidedBefore : decision;
     const restored = { decision: before, blocked: false, ...termsBefore(asked) };
-    await applyUnasked(trx, agreement.id, restored);
+    await applyUnasked(trx, agreement.id, restored, 'bank');
   }
 }
 

@@ -15,6 +15,7 @@ import {
   type ShownLimits,
   type SpendingLimits,
 } from '../../domain/spending-limit';
+import { termsInWords } from '../../domain/words/terms-in-words';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { blockersOf, openAgreements, type Agreement } from '../agreement/agreement';
 import { limitsFrom, storedLimits, type StoredLimits } from '../agreement/spending-limit';
@@ -227,6 +228,7 @@ async function insertIntents(
             reference,
             dueDate: request.dueDate ?? expiresAt,
             spendingLimits: shownLimits(limits, currency),
+            termsInWords: termsInWords(limits, currency, trx.timeZone),
             currentLimits: current.get(agreement.id),
           },
         },

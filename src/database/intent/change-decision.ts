@@ -7,14 +7,16 @@ import {
   type SpendingLimits,
 } from '../../domain/spending-limit';
 import { lockAgreementsWhere, type Agreement } from '../agreement/agreement';
+import { stopCharges, type PendingCharge } from '../billing-request/stop-charges';
 import type { Transaction } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
+import { ownedBy, type Party } from '../query/party';
 import { windowPassed } from '../clock/window-passed';
-import { applyDecision, applyUnasked } from '../decision/apply-decision';
+import { applyUnasked } from '../decision/apply-decision';
 import { limitsOf } from '../agreement/spending-limit';
 import { endIntents, ENDED_COLUMNS, type EndedIntent } from './end-intents';
 
-/** A customer changes an earlier decision at the bank, without being asked. */
+/** A customer changes an earlier decision at the bank, or a merchant gives an agreement up. */
 
 interface DecisionChange {
   customerDecision: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
@@ -25,13 +27,13 @@ interface DecisionChange {
 }
 
 /**
- * Applies the customer's new decision to every later charge of an agreement. Charges that the bank
- * was asked for stay open, for the bank to answer. A refusal also answers an open intent; an
- * approval does not, for the intent asks for terms of its own.
+ * Applies the customer's new decision to every later charge of an agreement; a denial also stops
+ * pending charges. A refusal also answers an open intent; an approval does not, for the intent asks
+ * for terms of its own.
  *
- * A decision that stands already changes nothing and tells no party. The merchant is told of
- * decisions, but not of limits.
+ * A decision that stands already changes nothing and tells no party.
  *
+ * @returns the charges that a denial leaves open
  * @throws Failure not_found; invalid_request (limits that are not amounts); intent_open (an
  *   approval while the merchant's first intent is open); merchant_not_trusted
  */
@@ -40,7 +42,7 @@ export async function changeDecision(
   bankId: string,
   agreementId: string,
   change: DecisionChange,
-): Promise<void> {
+): Promise<PendingCharge[]> {
   const ofBank = sql`a.id = ${agreementId} AND a.bank_id = ${bankId}`;
   const [before] = await lockAgreementsWhere(trx, ofBank);
   if (!before) throw new Failure('not_found', 'There is no such decision.');
@@ -60,14 +62,36 @@ export async function changeDecision(
     }
     await refuseEarlyApproval(trx, before);
   } else {
-    await refuseOpenIntent(trx, agreementId, { decision, blocked });
+    await refuseOpenIntent(trx, agreementId, { decision, blocked }, 'bank');
   }
   const decided = decision !== before.decision || blocked !== before.blocked;
   const limited = !isSame(limits, held);
-  if (!decided && !limited) return;
-  const terms = { currency: before.currency, limits };
-  const apply = decided ? applyUnasked : applyDecision;
-  await apply(trx, agreementId, { decision, blocked, ...(limited && { terms }) });
+  if (decided || limited) {
+    const terms = { currency: before.currency, limits };
+    await applyUnasked(trx, agreementId, { decision, blocked, ...(limited && { terms }) }, 'bank');
+  }
+  return stopCharges(trx, agreementId, 'bank');
+}
+
+/**
+ * Gives an agreement up: a denial, said by its merchant or the merchant's provider. The customer
+ * may approve again.
+ *
+ * @returns the charges that stay open
+ * @throws Failure not_found
+ */
+export async function releaseAgreement(
+  trx: Transaction,
+  party: Party,
+  agreementId: string,
+): Promise<PendingCharge[]> {
+  const { role: cause } = party;
+  const [before] = await lockAgreementsWhere(trx, sql`a.id = ${agreementId} AND a.${ownedBy(party)}`);
+  if (!before) throw new Failure('not_found', 'There is no such agreement.');
+  const denied = { decision: 'deny', blocked: before.blocked } as const;
+  await refuseOpenIntent(trx, agreementId, denied, cause);
+  if (before.decision !== 'deny') await applyUnasked(trx, agreementId, denied, cause);
+  return stopCharges(trx, agreementId, cause);
 }
 
 /**
@@ -95,11 +119,12 @@ async function refuseEarlyApproval(trx: Transaction, { id, decision }: Agreement
   );
 }
 
-/** Ends the open intent, if there is one: the refusal is the bank's answer to it. */
+/** Ends the open intent, if there is one: a bank's refusal is its answer to it. */
 async function refuseOpenIntent(
   trx: Transaction,
   agreementId: string,
   { decision, blocked }: { decision: 'deny' | 'suspended'; blocked: boolean },
+  cause: Party['role'],
 ): Promise<void> {
   const refusal = decision === 'suspended' ? 'suspended' : 'denied';
   const ended = await trx.rows<EndedIntent>`
@@ -109,5 +134,5 @@ async function refuseOpenIntent(
     WHERE i.agreement_id = ${agreementId} AND i.status = 'pending'
       AND NOT ${windowPassed(sql`business_now(i.merchant_id)`)}
     RETURNING ${raw(ENDED_COLUMNS)}`;
-  await endIntents(trx, ended, { cause: 'bank', signal: 'intentClosed' });
+  await endIntents(trx, ended, { cause, signal: 'intentClosed' });
 }

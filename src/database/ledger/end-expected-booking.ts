@@ -26,7 +26,7 @@ export interface BookingInDoubt {
 }
 
 /**
- * Ends the expected booking whose money an exception found not to have moved. It is the booking
+ * Ends the expected booking whose money an exception has found not to have moved. It is the booking
  * that a file lacked or had otherwise, else the charge's debit, or the refund's credit. A line of
  * it, which a file may have had before, settles nothing. The caller holds the charge locked.
  */
@@ -45,7 +45,7 @@ export async function endExpected(trx: Executor, exceptionId: string): Promise<v
           AND e.direction = CASE WHEN x.kind = 'missing_at_bank' THEN x.direction
             WHEN e.identifier <> coalesce(r.bank_transaction_id, b.bank_transaction_id) THEN e.direction
             WHEN r.id IS NULL THEN 'debit' ELSE 'credit' END
-      WHERE x.id = ${exceptionId} AND x.resolution = 'no_money_moved' AND x.undoes),
+      WHERE x.id = ${exceptionId}),
     extra AS (
       INSERT INTO extra_bookings (bank_id, bank_transaction_id, direction, booked_on, amount, currency, reference,
         billing_request_id, refund_id, is_extra, first_matched_by, matched_by)

@@ -1,5 +1,7 @@
 import type { ExceptionKind, Resolution } from '../../domain/books/reconciliation-exception';
 import type { Cause } from '../../domain/words/timeline';
+import { lockCharges } from '../agreement/agreement';
+import { alignSpending } from '../agreement/spending-limit';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
 import type { Row } from '../transition/transition';
@@ -10,7 +12,7 @@ import { writeExceptions } from './write-exceptions';
 
 /**
  * Ends exceptions. `endExplained` and `endMatchedException` move no money; `resolve-exception.ts`
- * may. The callers hold the charges locked.
+ * may. The callers hold agreements and charges locked.
  */
 
 export interface Finding {
@@ -34,7 +36,7 @@ export async function endExceptions(
   exceptionIds: string[],
   { cause, note = null, undoes, writtenOff, ...finding }: End,
 ): Promise<{ at: Date }[]> {
-  const ended = await trx.rows<Row & { kind: ExceptionKind }>`
+  const ended = await trx.rows<Row & { kind: ExceptionKind; charge: string | null }>`
     UPDATE reconciliation_exceptions SET state = 'resolved', resolution = ${finding.resolution},
       sequence = sequence + 1,
       resolved_at = settling_now(coalesce(merchant_id, payee_bank_id, bank_id)), undoes = ${undoes},
@@ -43,8 +45,15 @@ export async function endExceptions(
       bank_note = CASE ${cause} WHEN 'bank' THEN ${note} ELSE bank_note END,
       operator_note = CASE ${cause} WHEN 'operator' THEN coalesce(${note}, operator_note)
         ELSE operator_note END
-    WHERE id = ANY(${exceptionIds}) AND state <> 'resolved' RETURNING id, kind, sequence, resolved_at AS at`;
-  const resolved = ended.map(({ kind, ...one }) => ({ ...one, details: { kind, ...finding } }));
+    WHERE id = ANY(${exceptionIds}) AND state <> 'resolved' RETURNING id, kind, sequence, resolved_at AS at,
+      CASE WHEN refund_id IS NULL THEN billing_request_id END AS charge`;
+  await alignSpending(
+    trx,
+    ended.flatMap(({ charge }) => charge ?? []),
+  );
+  const resolved = ended.map(({ id, sequence, at, kind }) => {
+    return { id, sequence, at, details: { kind, ...finding } };
+  });
   await writeExceptions(trx, resolved, { event: 'exception.resolved', cause });
   await reportAgain(trx, exceptionIds, cause);
   if (!undoes) await tellUndelivered(trx, exceptionIds);
@@ -76,8 +85,8 @@ const BOOKINGS = `(
   FROM reversals v WHERE v.billing_request_id = b.id AND r.id IS NULL)`;
 
 /**
- * A charge has only one unresolved exception, so a fault met meanwhile opened none. Once that has
- * ended, the bank's next file reports again each booking that no file has.
+ * Bookings that no file has are reported again by the bank's next file: the exception that has
+ * ended stood in their way.
  */
 async function reportAgain(trx: Executor, exceptionIds: string[], cause: Cause): Promise<void> {
   await trx.rows`
@@ -112,19 +121,20 @@ export const IS_BOOKED = `EXISTS (
     AND e.refund_id IS NOT DISTINCT FROM x.refund_id AND e.stands)`;
 
 /**
- * Ends exceptions that rows explain: no money moves, and nobody has given a word.
+ * Ends exceptions that rows or an answer explain: no money moves.
  *
  * @param bankTransactionId of the line that took a booking back, if one did
  */
-export async function endByNetwork(
+export async function endWithoutMoney(
   trx: Executor,
+  cause: 'bank' | 'network',
   exceptionIds: string[],
   resolution: Resolution,
   bankTransactionId: string | null = null,
 ): Promise<void> {
   if (exceptionIds.length === 0) return;
-  const end = { resolution, bankTransactionId, undoes: false, writtenOff: 0n };
-  await endExceptions(trx, exceptionIds, { cause: 'network', ...end });
+  const end = { cause, resolution, bankTransactionId, undoes: false, writtenOff: 0n };
+  await endExceptions(trx, exceptionIds, end);
 }
 
 /** Ends an exception that a later event explains, unless its bank's files show otherwise. */
@@ -137,13 +147,7 @@ async function endUnbooked(
   const free = await trx.rows<{ id: string }>`
     SELECT id FROM reconciliation_exceptions x WHERE id = ANY(${exceptionIds}) AND NOT ${raw(IS_BOOKED)}`;
   const ids = free.map(({ id }) => id);
-  await endExceptions(trx, ids, {
-    cause,
-    resolution,
-    bankTransactionId: null,
-    undoes: false,
-    writtenOff: 0n,
-  });
+  await endWithoutMoney(trx, cause, ids, resolution);
 }
 
 /** Ends exceptions of charges, or of one refund, that a later event explains in full. */
@@ -190,15 +194,18 @@ export async function endMatchedException(trx: Executor, exceptionId: string): P
 }
 
 /**
- * Locks the charge before its exception, which is the order everywhere. A `bankId` of null is any
- * bank.
+ * Locks agreement and charge before the exception, which is the order everywhere. A `bankId` of
+ * null is any bank.
  */
 export async function lockChargeOfException(
   trx: Executor,
   of: { exceptionId: string; bankId: string | null },
 ): Promise<void> {
-  await trx.rows`
-    SELECT FROM billing_requests WHERE id = (
-    SELECT billing_request_id FROM reconciliation_exceptions
-    WHERE id = ${of.exceptionId} AND bank_id = coalesce(${of.bankId}, bank_id)) FOR UPDATE`;
+  const charges = await trx.rows<{ id: string }>`
+    SELECT billing_request_id AS id FROM reconciliation_exceptions
+    WHERE id = ${of.exceptionId} AND bank_id = coalesce(${of.bankId}, bank_id) AND billing_request_id IS NOT NULL`;
+  await lockCharges(
+    trx,
+    charges.map(({ id }) => id),
+  );
 }

@@ -1,6 +1,7 @@
 import { reasonForAudit } from '../../domain/charge';
 import type { Cause } from '../../domain/words/timeline';
 import type { AnswerKind, ExceptionKind, Said } from '../../domain/books/reconciliation-exception';
+import { alignSpending } from '../agreement/spending-limit';
 import type { BookingInDoubt } from '../ledger/end-expected-booking';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
@@ -13,7 +14,7 @@ import { writeExceptions, type ChangedException } from './write-exceptions';
 /**
  * Opens exceptions. A charge or a refund has at most one unresolved exception, which a UNIQUE index
  * decides. Later faults belong to that exception, and the bank's answers go beneath it. The callers
- * hold the charges locked.
+ * hold agreements and charges locked.
  */
 
 export interface NewException {
@@ -85,7 +86,7 @@ async function insertExceptions(
 ): Promise<ChangedException[]> {
   if (exceptions.length === 0) return [];
   const given = recordsOf(exceptions.map(({ booking, ...one }) => ({ ...one, ...booking })));
-  return trx.rows<ChangedException>`
+  const opened = await trx.rows<ChangedException>`
     INSERT INTO reconciliation_exceptions AS x (id, kind, billing_request_id, refund_id, bank_id, reference,
       amount,
       currency, bank_transaction_id, direction, booked_amount, booked_currency, booked_on, first_reported_in,
@@ -108,6 +109,9 @@ async function insertExceptions(
       x.amount::text,
       'currency', x.currency, 'bankTransactionId', x.bank_transaction_id, 'direction', x.direction,
       'bookedAmount', x.booked_amount::text, 'bookedCurrency', x.booked_currency)) AS details`;
+  const charges = exceptions.flatMap((one) => (one.refundId === null && one.billingRequestId) || []);
+  if (opened.length > 0) await alignSpending(trx, charges);
+  return opened;
 }
 
 /** @returns the exception; undefined if it has this answer already, or too many answers */

@@ -53,6 +53,8 @@ export const IN_HAND = `
               AND (x.state <> 'resolved' OR x.resolution = 'written_off')
               OR (x.kind = 'unknown_here' AND x.refund_id IS NULL AND NOT x.withdrawn
                 AND x.resolution NOT IN ('no_money_moved', 'reversed')))) AS maybe_debited,
+  EXISTS (SELECT FROM agreement_holds h WHERE h.agreement_id = s.agreement_id
+            AND h.from_at <= business_now(s.merchant_id) AND (h.to_at IS NULL OR h.to_at > r.created_at)) AS lapsed,
   EXISTS (SELECT FROM billing_requests a LEFT JOIN reconciliation_exceptions x
             ON x.billing_request_id = a.id AND x.refund_id IS NULL
           WHERE a.schedule_id = b.schedule_id AND a.billing_n = b.n AND (

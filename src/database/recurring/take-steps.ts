@@ -83,7 +83,7 @@ export async function settleBilling(locked: LockedSchedule): Promise<void> {
         break;
       case 'fail':
         await closeBilling(locked, step.n, 'failed');
-        schedule.failedInARow += 1;
+        if (step.counted) schedule.failedInARow += 1;
         break;
       case 'retry':
         await retryLater(locked, step);

@@ -68,7 +68,7 @@ export async function takePayment(
  *
  * @param paidBy the bank's transaction; null where it is rejected
  */
-export async function settleRefund(
+export async function settleRefundByWord(
   trx: Transaction,
   cause: Cause,
   refundId: string,

@@ -9,6 +9,7 @@ import { workflowIds } from '../../domain/workflow/workflow-id';
 import type { Executor, Transaction } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { fileHas } from '../bank-file/find-bookings';
+import { lockCharges } from '../agreement/agreement';
 import { judgeBookings } from '../bank-file/judge-bookings';
 import { afterS } from '../clock/moment';
 import { shownName } from '../shown-name';
@@ -52,9 +53,9 @@ export async function answerRefund(
   answer: RefundAnswer,
 ): Promise<RefundAnswered> {
   const asked = await trx.row<{ billingRequestId: string }>`
-    SELECT b.id AS billing_request_id FROM refunds r JOIN billing_requests b ON b.id = r.billing_request_id
-    WHERE r.id = ${refundId} AND r.bank_id = ${bankId} FOR UPDATE OF b`;
+    SELECT billing_request_id FROM refunds WHERE id = ${refundId} AND bank_id = ${bankId}`;
   if (!asked) throw new Failure('not_found', 'There is no such refund.');
+  await lockCharges(trx, [asked.billingRequestId]);
   const ended = await end(trx, refundId, answer);
   if (!ended) return answerRefused(trx, refundId, answer);
   await writeTransitions(trx, endOf(ended, 'bank'));

@@ -11,7 +11,7 @@ import { settleCreditByWord } from '../credit/follow-credit';
 import type { Row } from '../transition/transition';
 import { writeTransitions } from '../transition/write-transition';
 import { returnRefund } from '../refund/return-refund';
-import { settleRefund, takePayment, type RefundInDoubt } from '../refund/settle-by-word';
+import { settleRefundByWord, takePayment, type RefundInDoubt } from '../refund/settle-by-word';
 import {
   endExceptions,
   IS_BOOKED,
@@ -98,9 +98,10 @@ async function follow(
     await (refundId === null
       ? reverseRest(trx, cause, { exceptionId, billingRequestId, refundId })
       : returnRefund(trx, cause, { exceptionId, refundId }));
-    await endExpected(trx, exceptionId);
+    if (resolution === 'no_money_moved') await endExpected(trx, exceptionId);
   } else if (refundId !== null) {
-    if (ended.paidBy !== null || isUnanswered(ended)) await settleRefund(trx, cause, refundId, ended.paidBy);
+    if (ended.paidBy !== null || isUnanswered(ended))
+      await settleRefundByWord(trx, cause, refundId, ended.paidBy);
     await countWrittenOff(trx, billingRequestId);
   } else if (isWrittenOff) {
     await writeOffRest(trx, { resourceId: exceptionId, billingRequestId, at });
@@ -127,10 +128,9 @@ interface ExceptionToResolve extends ResolvedException {
 }
 
 /**
- * SQL: whether an exception `x` is about a debit or transfer that does not count. Its bank has
- * booked it beside the one that counts, or only approved under other ids, or it booked a refund
- * under another id. For a charge, a decline beneath an earlier exception counts as well, unless the
- * bank has withdrawn it.
+ * SQL: whether an exception `x` is about another debit or transfer than the one that counts. Its
+ * bank booked it beside that, or named only other ids. A decline beneath an earlier exception of a
+ * charge counts as well, unless the bank has withdrawn it.
  */
 const IS_OF_ANOTHER = `(
   x.kind = 'unknown_here' OR (x.refund_id IS NULL AND ${IS_BOOKED})

@@ -8,7 +8,7 @@ import type { Cause } from '../../domain/words/timeline';
 import { enqueueBulkSignals } from '../outbox';
 import { holdOrFree, holdOrFreeEntity, NOT_ENDED } from './hold-schedules';
 import { lockSchedules, type ScheduleRow } from './lock-schedules';
-import { writeSchedules, type ScheduleChange } from './write-schedules';
+import { writeReasons, writeSchedules, type ScheduleChange } from './write-schedules';
 
 /**
  * Recurring schedules, and what the agreement behind one does to it.
@@ -108,21 +108,21 @@ async function align(trx: Executor, schedules: ScheduleRow[], cause: Cause): Pro
   const live = schedules.filter((schedule) => !hasEnded(schedule.status));
   const aligned = live.map((before): ScheduleChange => {
     const may = permitted(before.agreement, before.currency);
+    const suspendedReason = may === 'charge' || may === 'cancel' ? null : may;
     const status = statusOf({
       ended: may === 'cancel' ? 'cancelled' : null,
-      suspended: may === 'suspend',
+      suspended: suspendedReason !== null,
       paused: before.paused,
       overdue: before.overdue,
     });
-    return { before, after: { ...before, status }, cause };
+    return { before, after: { ...before, status, suspendedReason }, cause };
   });
   const written = await writeSchedules(trx, aligned.filter(isMoved));
   // The customer's decision may change while the merchant's standing suspends the schedule all the
   // same.
-  await holdOrFree(
-    trx,
-    aligned.filter((one) => !isMoved(one)),
-  );
+  const stay = aligned.filter((one) => !isMoved(one));
+  await holdOrFree(trx, stay);
+  await writeReasons(trx, stay);
   return written.length > 0;
 }
 

@@ -69,8 +69,8 @@ export async function createSchedule(
     merchantTrusted: merchant.trusted,
     merchantActive: merchant.active,
     bankActive: merchant.bankActive,
-    // A schedule may wait for the permission to begin.
-    isValid: true,
+    // A schedule may wait for the permission to begin, or for a pause to end.
+    span: null,
   };
   if (permitted(standing, terms.currency) !== 'charge') {
     throw whyNot(merchant);

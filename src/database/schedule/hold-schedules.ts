@@ -55,15 +55,37 @@ export async function holdByTerms(
       : []),
   ];
   await Promise.all([
-    trx.rows`DELETE FROM agreement_holds WHERE agreement_id = ${id} AND from_at >= ${at}`,
+    trx.rows`
+      DELETE FROM agreement_holds
+      WHERE agreement_id = ${id} AND reason <> 'consent_paused' AND from_at >= ${at}`,
     trx.rows`
       UPDATE agreement_holds SET to_at = ${at}
-      WHERE agreement_id = ${id} AND (to_at IS NULL OR to_at > ${at})`,
+      WHERE agreement_id = ${id} AND reason <> 'consent_paused' AND (to_at IS NULL OR to_at > ${at})`,
     trx.rows`
       INSERT INTO agreement_holds (agreement_id, reason, from_at, to_at)
       SELECT ${id}, reason, from_at, to_at FROM jsonb_populate_recordset(NULL::agreement_holds,
         ${recordsOf(spans)}::jsonb)`,
   ]);
+}
+
+/**
+ * Begins the span of a customer's pause, or moves its end. The caller holds the agreement locked.
+ *
+ * @param until now ends it; null: it has no end yet
+ */
+export async function holdByPause(
+  trx: Executor,
+  { id, at }: { id: string; at: Date },
+  until: Date | null,
+): Promise<void> {
+  const moved = await trx.rows`
+    UPDATE agreement_holds SET to_at = ${until}
+    WHERE agreement_id = ${id} AND reason = 'consent_paused' AND (to_at IS NULL OR to_at > ${at}) RETURNING reason`;
+  if (moved.length > 0 || until === at) return;
+  await trx.rows`
+    INSERT INTO agreement_holds (agreement_id, reason, from_at, to_at)
+    VALUES (${id}, 'consent_paused', ${at}, ${until})
+    ON CONFLICT (agreement_id, reason, from_at) DO UPDATE SET to_at = excluded.to_at`;
 }
 
 /** A schedule before a change, and its state after it. */
@@ -96,8 +118,7 @@ function heldBefore({ before }: Change, reason: HoldReason): boolean {
 
 function heldAfter({ before, after }: Change, reason: HoldReason): boolean {
   // The spans of the permission are the agreement's own.
-  const agreement = { ...before.agreement, isValid: true };
-  const held = reason === 'paused' ? after.paused : !agreed(agreement, before.currency);
+  const held = reason === 'paused' ? after.paused : !agreed(before.agreement, before.currency);
   return held && !hasEnded(after.status);
 }
 

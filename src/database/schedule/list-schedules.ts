@@ -2,7 +2,7 @@ import type { Frequency } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
 import type { BillingRequestStatus } from '../../domain/lifecycle';
 import type { Metadata } from '../../domain/metadata';
-import type { ScheduleStatus } from '../../domain/recurring/recurring';
+import type { ScheduleStatus, SuspendedReason } from '../../domain/recurring/recurring';
 import type { Limit } from '../../domain/spending-limit';
 import type { Executor } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
@@ -30,6 +30,7 @@ export interface ScheduleRecord {
   endAt: Date | null;
   maxBillings: number | null;
   status: ScheduleStatus;
+  suspendedReason: SuspendedReason | null;
   nextN: number;
   nextDueAt: Date | null;
   retryAt: Date | null;
@@ -61,7 +62,7 @@ const COLUMNS = `s.id, s.merchant_id,
   (SELECT name FROM entities WHERE id = s.bank_id) AS bank_name,
   (SELECT firstname || ' ' || lastname FROM customers WHERE id = s.customer_id) AS customer_name,
   s.amount::bigint, s.currency, s.description, s.metadata, s.frequency, s.every AS "interval", s.start_at,
-  s.end_at, s.max_billings, s.status, s.next_n, s.next_due_at, s.ran, s.created_at, s.updated_at,
+  s.end_at, s.max_billings, s.status, s.suspended_reason, s.next_n, s.next_due_at, s.ran, s.created_at, s.updated_at,
   CASE s.status WHEN 'past_due' THEN (
     SELECT retry_at FROM billings b WHERE b.schedule_id = s.id AND b.status = 'retrying') END AS retry_at,
   CASE s.status WHEN 'past_due' THEN (

@@ -1,5 +1,6 @@
 import type { Frequency } from '../../domain/calendar';
-import type { permitted, ScheduleStatus } from '../../domain/recurring/recurring';
+import type { permitted, ScheduleStatus, SuspendedReason } from '../../domain/recurring/recurring';
+import { spanCases } from '../agreement/spending-limit';
 import { shownName } from '../shown-name';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
@@ -21,6 +22,7 @@ export interface ScheduleRow {
   endAt: Date | null;
   maxBillings: number | null;
   status: ScheduleStatus;
+  suspendedReason: SuspendedReason | null;
   paused: boolean;
   nextN: number;
   nextDueAt: Date | null;
@@ -56,9 +58,6 @@ export interface ScheduleRow {
 /** Business time of the merchant `m` is real time. */
 const IN_REAL_TIME = `(m.clock_offset = '0' AND m.clock_target IS NULL)`;
 
-const IS_VALID = `(((a.limits)."validFrom" IS NULL OR business_now(s.merchant_id) >= (a.limits)."validFrom")
-  AND ((a.limits)."validUntil" IS NULL OR business_now(s.merchant_id) < (a.limits)."validUntil"))`;
-
 /** SQL: the spans in which the agreement of a schedule `s` allows no charge. */
 export const HELD_BY_AGREEMENT = `SELECT 'suspended' AS reason, from_at, to_at FROM agreement_holds
   WHERE agreement_id = s.agreement_id`;
@@ -67,13 +66,13 @@ export const HELD_BY_AGREEMENT = `SELECT 'suspended' AS reason, from_at, to_at F
  * The facts that `permitted` asks for, of a schedule `s`, its agreement `a` and its merchant `m`.
  */
 export const AGREEMENT_OF_SCHEDULE = `jsonb_build_object('decision', a.decision, 'blocked', a.blocked,
-  'currency', a.currency, 'isValid', ${IS_VALID}, 'merchantTrusted', m.trust_level = 'trusted', 'merchantActive', m.status = 'active',
-  'bankActive', (SELECT status = 'active' FROM entities WHERE id = s.bank_id))`;
+  'currency', a.currency, 'span', CASE ${spanCases('business_now(s.merchant_id)')} END,
+  'merchantTrusted', m.trust_level = 'trusted', 'merchantActive', m.status = 'active', 'bankActive', (SELECT status = 'active' FROM entities WHERE id = s.bank_id))`;
 
 const COLUMNS = `s.id, s.agreement_id, s.merchant_id,
   s.customer_id, s.bank_id, ${shownName('s.bank_id')} AS bank_name,
   s.amount::bigint, s.currency, s.description, s.frequency, s.every AS "interval", s.start_at, s.end_at,
-  s.max_billings, s.status, s.paused, s.next_n, s.next_due_at, s.noticed_n, s.ran, s.failed_in_a_row,
+  s.max_billings, s.status, s.suspended_reason, s.paused, s.next_n, s.next_due_at, s.noticed_n, s.ran, s.failed_in_a_row,
   s.sequence, s.announced, s.created_at,
   EXISTS (SELECT FROM billings b WHERE b.schedule_id = s.id
           AND (b.status = 'retrying' OR b.status = 'pending' AND b.attempts > 1)) AS overdue,

@@ -87,6 +87,17 @@ export async function writeSchedule(trx: Executor, change: ScheduleChange): Prom
   return written;
 }
 
+/** Another reason to be suspended is no change that a party is told of, or a workflow waits for. */
+export async function writeReasons(trx: Executor, stay: ScheduleChange[]): Promise<void> {
+  const changed = stay.filter(({ before, after }) => after.suspendedReason !== before.suspendedReason);
+  if (changed.length === 0) return;
+  const ids = changed.map(({ before }) => before.id);
+  const reasons = changed.map(({ after }) => after.suspendedReason);
+  await trx.rows`
+    UPDATE schedules s SET suspended_reason = c.reason
+    FROM unnest(${ids}::text[], ${reasons}::text[]) AS c (id, reason) WHERE s.id = c.id`;
+}
+
 type BeforeAndAfter = Pick<ScheduleChange, 'before' | 'after'>;
 
 const hasMoved = ({ before, after }: BeforeAndAfter) =>
@@ -99,7 +110,8 @@ function toWritten(change: ScheduleChange): Written {
   const { sequence, announced } = before;
   const { status } = change.after;
   const nextDueAt = hasEnded(status) ? null : change.after.nextDueAt;
-  const after = { ...change.after, nextDueAt, sequence, announced };
+  const suspendedReason = status === 'suspended' ? change.after.suspendedReason : null;
+  const after = { ...change.after, suspendedReason, nextDueAt, sequence, announced };
   const transitions = steps.map((step) => stepOf(after, step));
   if (event || status !== before.status) transitions.push(changeOf({ ...change, after }));
   return { before, after, transitions };
@@ -138,6 +150,7 @@ function changeOf({ before, after, cause, event, details }: ScheduleChange): Sch
   const item = {
     status,
     previousStatus,
+    suspendedReason: after.suspendedReason,
     nextBillingDate: nextDueAt,
     billingsCompleted: after.ran,
     amount,
@@ -152,7 +165,7 @@ function changeOf({ before, after, cause, event, details }: ScheduleChange): Sch
     event: event ?? `schedule.${status}`,
     cause,
     row: rowOf(after, after.now),
-    details: { status, previousStatus, ...details },
+    details: { status, previousStatus, suspendedReason: after.suspendedReason, ...details },
     announces: { 'recurring.updated': toBothSides(after, item) },
     wakes: signal ? { workflowId: workflowIds.recurring(id), merchantId, waiting, signal } : null,
   };
@@ -183,7 +196,7 @@ async function updateRows(trx: Executor, all: Written[], terms = ''): Promise<vo
       ? sql`jsonb_populate_record(NULL::schedules, ${records}::jsonb -> 0)`
       : sql`jsonb_populate_recordset(NULL::schedules, ${records}::jsonb)`;
   await trx.rows`
-    UPDATE schedules s SET ${raw(terms)} status = c.status, paused = c.paused, next_n = c.next_n,
+    UPDATE schedules s SET ${raw(terms)} status = c.status, suspended_reason = c.suspended_reason, paused = c.paused, next_n = c.next_n,
       next_due_at = c.next_due_at, noticed_n = c.noticed_n, ran = c.ran,
       failed_in_a_row = c.failed_in_a_row, acts_at = c.acts_at, waiting = c.waiting, delay_ms = c.delay_ms,
       sequence = c.sequence, announced = c.announced,

@@ -59,6 +59,7 @@ interface Charge extends Resource {
   n: number | null;
   agreementId: string | null;
   countedDay: string | null;
+  givenBack: boolean;
 }
 
 /**
@@ -197,7 +198,7 @@ async function readCharges(db: Executor, chargeIds: string[]): Promise<Charge[]>
       b.merchant_id, b.workflow_id, b.batch_id,
       ${raw(parties('b'))}, b.payee_bank_id], NULL) AS parties, b.status = 'pending' AS is_open,
       b.schedule_id, b.billing_n AS n, b.agreement_id,
-      b.counted_day::text AS counted_day,
+      b.counted_day::text AS counted_day, b.given_back,
       array_remove(ARRAY[b.bank_delivery_id, b.credit_delivery_id], NULL) AS asked
     FROM billing_requests b WHERE b.id = ANY(${chargeIds}) ORDER BY b.id`;
 }
@@ -243,12 +244,11 @@ async function readOthers(
 }
 
 function limitsOf(
-  { id, agreementId, countedDay: day, status }: Charge,
+  { id, agreementId, countedDay: day, givenBack: released }: Charge,
   at: Date | undefined,
 ): TimelineStep[] {
   if (at === undefined || agreementId === null || day === null) return [];
   const month = day.slice(0, 7);
-  const released = status === 'declined';
   return [{ at, what: 'limits', resourceId: id, agreementId, day, month, released }];
 }
 

@@ -38,6 +38,8 @@ interface Others {
   'intent.superseded': Quiet & Wakes & Announces<'billing.intent.response', 'billing.intent.closed'>;
   // A decision that answers an intent is told by the intent's end.
   'agreement.decided': Quiet & Announces<never, 'decision.updated'>;
+  'agreement.paused': Quiet & Announces<never, 'decision.updated'>;
+  'agreement.resumed': Quiet & Announces<never, 'decision.updated'>;
   'exception.opened': Quiet & Announces<'exception.opened'>;
   'exception.updated': Quiet;
   'exception.investigating': Quiet;
@@ -99,7 +101,9 @@ type OneOrMore<Type extends WebhookType> =
 
 /** Webhooks that the transition must announce, and webhooks that it may. */
 interface Announces<Must extends WebhookType, May extends WebhookType = never> {
-  announces: { [Type in Must]: OneOrMore<Type> } & { [Type in May]?: OneOrMore<Type> | undefined };
+  announces: { [Type in Must]: OneOrMore<Type> } & {
+    [Type in May]?: TypedAnnouncement<Type> | readonly TypedAnnouncement<Type>[] | undefined;
+  };
 }
 
 interface Wakes {

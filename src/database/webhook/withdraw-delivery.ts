@@ -64,8 +64,29 @@ export async function withdraw(
   asked: keyof typeof ASKED,
   ids: string[],
 ): Promise<Set<string>> {
-  if (ids.length === 0) return new Set();
-  const { table, delivery, receiver, item, sharedBy, asksFor } = ASKED[asked];
+  const found = await lockDeliveries(trx, asked, ids);
+  const undelivered = found.filter((one) => one.undelivered);
+  await endDeliveries(
+    trx,
+    found.filter(({ bodyEncrypted }) => bodyEncrypted === null),
+  );
+  await shortenBodies(trx, ASKED[asked].item, undelivered);
+  return new Set(undelivered.map(({ id }) => id));
+}
+
+/** Ids whose bank was not told of them, nor will be before the transaction ends. */
+export async function undeliveredOf(
+  trx: Executor,
+  asked: keyof typeof ASKED,
+  ids: string[],
+): Promise<Set<string>> {
+  const found = await lockDeliveries(trx, asked, ids);
+  return new Set(found.flatMap(({ id, undelivered }) => (undelivered ? [id] : [])));
+}
+
+async function lockDeliveries(trx: Executor, asked: keyof typeof ASKED, ids: string[]): Promise<Asked[]> {
+  if (ids.length === 0) return [];
+  const { table, delivery, receiver, sharedBy, asksFor } = ASKED[asked];
   // Sent together, and run in this order: the last sees all that was done before the locks.
   const [, , found] = await Promise.all([
     trx.rows`
@@ -88,13 +109,7 @@ export async function withdraw(
       JOIN webhook_endpoints w ON w.entity_id = d.entity_id
       WHERE a.id = ANY(${ids})`,
   ]);
-  const undelivered = found.filter((one) => one.undelivered);
-  await endDeliveries(
-    trx,
-    found.filter(({ bodyEncrypted }) => bodyEncrypted === null),
-  );
-  await shortenBodies(trx, item, undelivered);
-  return new Set(undelivered.map(({ id }) => id));
+  return found;
 }
 
 async function endDeliveries(trx: Executor, over: Asked[]): Promise<void> {

@@ -13,7 +13,7 @@ export type AnswerKind = (typeof ANSWER_KINDS)[number];
  * has to look.
  */
 export const EXCEPTION_KINDS = [
-  'unanswered', // the bank had the charge, and its window passed without an answer
+  'unanswered', // the bank had the charge or the refund, and its time passed without an answer
   ...ANSWER_KINDS,
   'credit_undelivered', // the payee's bank was never reached with money to be credited
   'unknown_here', // the bank's file has a transaction that the network does not count
@@ -30,7 +30,7 @@ export type Said = (typeof SAID)[number];
 export const BANK_RESOLUTIONS = [
   'no_money_moved', // the money in doubt never moved
   'reversed', // the money moved, and the bank has reversed it
-  'confirmed', // the first answer stands
+  'confirmed', // the first answer stands, or a rejected refund was paid after all
 ] as const;
 
 /** Findings of the operator: a bank's findings, a loss that stays, or no difference at all. */

@@ -71,7 +71,7 @@ export function* chargesAhead(
         break;
       case 'fail':
         schedule.ran += 1;
-        schedule.failedInARow += 1;
+        if (step.counted) schedule.failedInARow += 1;
         open = undefined;
         break;
       case 'retry':

@@ -51,6 +51,8 @@ type OpenBilling = {
   maybeDebited: boolean;
   /** A file of the bank has booked an attempt that it declined, which is unresolved. */
   isBooked: boolean;
+  /** The customer's consent has not held all the time since the latest attempt. */
+  lapsed: boolean;
 } & ({ status: 'pending'; charge: ChargeOutcome } | { status: 'retrying'; retryAt: number });
 
 export type ChargeOutcome =
@@ -69,8 +71,11 @@ export type Step =
   | { do: 'succeed'; n: number }
   /** The latest attempt was declined; another comes at `retryAt`. */
   | { do: 'retry'; n: number; retryAt: number }
-  /** The latest attempt was declined, and no further attempt will be made. */
-  | { do: 'fail'; n: number }
+  /**
+   * The latest attempt was declined, and no further attempt will be made. Counted are failures that
+   * end a schedule.
+   */
+  | { do: 'fail'; n: number; counted: boolean }
   | { do: 'skip'; n: number; dueAt: number; reason: SkipReason }
   /** Tell both sides that a charge is coming. */
   | { do: 'notify'; n: number; dueAt: number }
@@ -93,8 +98,9 @@ export function nextStep(facts: Facts): Step {
   if (hasEnded(status)) return afterTheEnd(open);
   if (facts.failedInARow >= FAILURES_THAT_END) return { do: 'end', as: 'failed' };
   if (open?.status === 'retrying') {
+    if (open.lapsed) return { do: 'fail', n: open.n, counted: false };
     // Another attempt could take the money twice, as it could after silence.
-    if (open.maybeDebited || now >= open.overAt) return { do: 'fail', n: open.n };
+    if (open.maybeDebited || now >= open.overAt) return { do: 'fail', n: open.n, counted: true };
     const attempt = attemptNow(open.attempts, open.retryAt, now);
     if (!isHeld(status) && !open.isBooked && attempt !== undefined)
       return { do: 'charge', n: open.n, attempt };
@@ -113,15 +119,14 @@ export function isAsked(open: OpenBilling | null): boolean {
 
 /** The step for a billing whose attempt has an outcome. */
 function settled(
-  { n, maybeDebited }: OpenBilling,
+  { n, maybeDebited, lapsed }: OpenBilling,
   charge: Exclude<ChargeOutcome, { status: 'pending' }>,
   status: ScheduleStatus,
 ): Step {
   if (charge.status === 'successful') return { do: 'succeed', n };
   const { retryAt } = charge;
-  return retryAt === null || maybeDebited || hasEnded(status)
-    ? { do: 'fail', n }
-    : { do: 'retry', n, retryAt };
+  if (retryAt === null || maybeDebited || hasEnded(status)) return { do: 'fail', n, counted: true };
+  return lapsed ? { do: 'fail', n, counted: false } : { do: 'retry', n, retryAt };
 }
 
 /**
@@ -130,7 +135,7 @@ function settled(
  */
 function afterTheEnd(open: OpenBilling | null): Step {
   if (!open) return { do: 'nothing' };
-  return open.status === 'retrying' ? { do: 'fail', n: open.n } : waitFor(open, 'active');
+  return open.status === 'retrying' ? { do: 'fail', n: open.n, counted: true } : waitFor(open, 'active');
 }
 
 /** A notice comes late rather than never. */

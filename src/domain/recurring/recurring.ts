@@ -22,32 +22,45 @@ export function hasEnded(status: ScheduleStatus): status is Ended {
   return (SCHEDULE_ENDS as readonly ScheduleStatus[]).includes(status);
 }
 
+/** Why a schedule is suspended: the first that holds. */
+export const SUSPENDED_REASONS = [
+  'not_approved',
+  'consent_not_yet_valid',
+  'consent_expired',
+  'consent_paused',
+  'merchant_not_trusted',
+  'party_disabled',
+] as const;
+export type SuspendedReason = (typeof SUSPENDED_REASONS)[number];
+
 interface Consent {
   decision: string;
   blocked: boolean;
   currency: string;
-  /** Now lies between `validFrom` and `validUntil`. */
-  isValid: boolean;
 }
 
-/** Whether the customer agreed to recurring charges; the parties' own standing is not checked. */
-export function agreed(
-  { decision, blocked, currency: agreedIn, isValid }: Consent,
-  currency: string,
-): boolean {
-  return decision === 'approve_recurring' && !blocked && agreedIn === currency && isValid;
+/** Whether the customer agreed to recurring charges, if not at this moment. */
+export function agreed({ decision, blocked, currency: agreedIn }: Consent, currency: string): boolean {
+  return decision === 'approve_recurring' && !blocked && agreedIn === currency;
+}
+
+interface Standing extends Consent {
+  /** The span of the agreement that now lies in. */
+  span: 'consent_not_yet_valid' | 'consent_expired' | 'consent_paused' | null;
+  merchantTrusted: boolean;
+  merchantActive: boolean;
+  bankActive: boolean;
 }
 
 /**
- * The action that an agreement permits to a schedule. A schedule needs the customer's standing
- * approval in its own currency, a merchant that the network trusts, and an active merchant and
- * bank. A denial is for good.
+ * The action that an agreement permits to a schedule, or the reason to suspend it. A schedule needs
+ * the customer's standing approval in its own currency, a moment at which it holds, a merchant that
+ * the network trusts, and an active merchant and bank. A denial is for good.
  */
-export function permitted(
-  agreement: Consent & { merchantTrusted: boolean; merchantActive: boolean; bankActive: boolean },
-  currency: string,
-): 'charge' | 'suspend' | 'cancel' {
+export function permitted(agreement: Standing, currency: string): 'charge' | 'cancel' | SuspendedReason {
   if (agreement.decision === 'deny' || agreement.blocked) return 'cancel';
-  const partiesMay = agreement.merchantTrusted && agreement.merchantActive && agreement.bankActive;
-  return partiesMay && agreed(agreement, currency) ? 'charge' : 'suspend';
+  if (!agreed(agreement, currency)) return 'not_approved';
+  if (agreement.span !== null) return agreement.span;
+  if (!agreement.merchantTrusted) return 'merchant_not_trusted';
+  return agreement.merchantActive && agreement.bankActive ? 'charge' : 'party_disabled';
 }

@@ -46,6 +46,7 @@ export interface InHand {
   lastAttemptAt: Date;
   maybeDebited: boolean;
   isBooked: boolean;
+  lapsed: boolean;
   status: 'pending' | 'retrying';
   /** Set only while the billing is retrying. */
   retryAt: Date | null;
@@ -126,9 +127,9 @@ function isNoticed({ frequency, noticedN, createdAt, status }: Schedule, n: numb
 }
 
 function openOf(schedule: Schedule, open: InHand, rules: RecurringRules): Facts['open'] {
-  const { n, attempts, maybeDebited, isBooked, retryAt } = open;
+  const { n, attempts, maybeDebited, isBooked, lapsed, retryAt } = open;
   const nextDueDate = due(schedule, n + 1, rules);
-  const billing = { n, attempts, overAt: nextDueDate.getTime(), maybeDebited, isBooked };
+  const billing = { n, attempts, overAt: nextDueDate.getTime(), maybeDebited, isBooked, lapsed };
   return open.status === 'retrying' && retryAt
     ? { ...billing, status: 'retrying', retryAt: retryAt.getTime() }
     : { ...billing, status: 'pending', charge: outcomeOf({ ...open, nextDueDate }, rules) };

@@ -1,8 +1,8 @@
 import type { ExceptionKind, Resolution } from '../books/reconciliation-exception';
-import type { Decision, ExceptionState, RefundStatus } from '../lifecycle';
+import type { AgreementState, Decision, ExceptionState, RefundStatus } from '../lifecycle';
 import type { Metadata } from '../metadata';
 import { formatAmount } from '../money';
-import type { ScheduleStatus } from '../recurring/recurring';
+import type { ScheduleStatus, SuspendedReason } from '../recurring/recurring';
 import type { Limit, ShownLimits } from '../spending-limit';
 import type { WebhookType } from './webhook';
 
@@ -19,6 +19,7 @@ interface Items {
       currency: string;
       merchant: Merchant;
       spendingLimits: ShownLimits;
+      termsInWords: string;
       currentLimits: ShownLimits | undefined;
     };
   'billing.intent.closed': IntentEnd & { status: 'declined' | 'superseded' };
@@ -58,7 +59,9 @@ interface Items {
     lookupID: string;
     paymentID: string;
     customerDecision: Decision;
+    state: AgreementState;
     currency: string;
+    spendingLimits: ShownLimits;
   };
   'refund.request': Refund & {
     billingRequestId: string;
@@ -84,6 +87,7 @@ interface Items {
   'recurring.updated': Schedule & {
     status: ScheduleStatus;
     previousStatus: ScheduleStatus;
+    suspendedReason: SuspendedReason | null;
     nextBillingDate: Date | null;
     billingsCompleted: number;
     previousAmount: bigint | undefined;

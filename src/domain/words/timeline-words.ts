@@ -1,4 +1,5 @@
 import { inMoney } from '../money';
+import { isCount, type Limit } from '../spending-limit';
 import { counted } from './counted';
 import type { TimelineStep, Step } from './timeline';
 
@@ -11,7 +12,7 @@ const WORDS: { [What in TimelineStep['what']]: (moment: Step<What>) => string } 
   event: eventWords,
   limits: ({ agreementId, day, month, released }) =>
     `counted in the limits of ${agreementId} for ${day} and ${month}` +
-    (released ? ', and taken out when it was declined' : ''),
+    (released ? ', and given back: its money did not move, or came back' : ''),
   workflow: ({ workflowId }) => `workflow ${workflowId} takes it on`,
   webhook: webhookWords,
   attempt: ({ deliveryId, webhookType, receiverId, n, httpStatus, error, durationMs }) =>
@@ -74,8 +75,12 @@ const DETAIL_WORDS: [string, string][] = [
   ['requestId', 'request'],
 ];
 
+/** Details of a refusal by a limit, in a phrase of their own. */
+const OF_LIMIT = ['limit', 'allowed', 'counted'];
+
 /** Whether an event's detail has its word, and so is shown. */
-export const hasWord = (name: string): boolean => DETAIL_WORDS.some(([known]) => known === name);
+export const hasWord = (name: string): boolean =>
+  OF_LIMIT.includes(name) || DETAIL_WORDS.some(([known]) => known === name);
 
 /** A larger difference from real time comes from a test clock. */
 const SAME_CLOCK_MS = 60_000;
@@ -99,9 +104,18 @@ function eventWords(moment: Step<'event'>): string {
     ...(amount === undefined || currency === undefined ? [] : [inMoney({ amount, currency })]),
     ...facts,
     ...(reason === undefined ? [] : [`reason ${reason}`]),
+    ...limitWords(moment),
     `by the ${cause}`,
     ...clock,
   ].join(', ');
+}
+
+/** "refused by `count.monthly`: 3 of 3" */
+function limitWords({ currency = '', details: { limit, allowed, counted: sum } }: Step<'event'>): string[] {
+  if (limit === undefined || allowed === undefined) return [];
+  const shown = (value: string | number) =>
+    isCount(limit as Limit) ? String(value) : inMoney({ amount: BigInt(value), currency });
+  return [`refused by \`${limit}\`: ${sum === undefined ? 'at most' : `${shown(sum)} of`} ${shown(allowed)}`];
 }
 
 function webhookWords(moment: Step<'webhook'>): string {

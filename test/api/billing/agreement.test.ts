@@ -1,7 +1,15 @@
 import { SPENT_ONCE, UNLIMITED } from '../../support/limits';
 import { person } from '../../support/person';
-import { bill, shareApi, type Caller, type Parties } from '../../support/shared-api';
-import { toNoon } from '../../support/standing';
+import {
+  approve,
+  bill,
+  decline,
+  EXCEPTIONS,
+  shareApi,
+  type Caller,
+  type Parties,
+} from '../../support/shared-api';
+import { makeSchedule, toNoon } from '../../support/standing';
 
 const served = shareApi();
 let parties: Parties;
@@ -49,6 +57,8 @@ describe('an agreement', () => {
       bankId: parties.bankId,
       merchantId: parties.merchantId,
       decision: 'approve_recurring',
+      state: 'active',
+      pausedUntil: null,
       currency: 'NGN',
       spendingLimits: { ...UNLIMITED, daily: 5000 },
       spent: SPENT_ONCE,
@@ -81,6 +91,65 @@ describe('an agreement', () => {
     expect(first).toEqual(expect.any(String));
     await decide('deny', agreementId);
     expect(await paymentID()).toBe(first);
+  });
+});
+
+const release = (by = parties.merchant) => by.post(`/v1/agreements/${parties.agreementId}/release`);
+const charged = (id: string) => parties.merchant.read(`/v1/billing/requests/${id}`);
+
+describe('giving an agreement up', () => {
+  it.each(['merchant', 'provider'] as const)(
+    'by its %s is a denial, which the bank hears of, and which changes nothing again',
+    async (role) => {
+      const scheduleId = await makeSchedule(served.db, parties);
+      const unseen = await bill(parties, { amount: 200 });
+      const released = await release(parties[role]);
+      expect(released).toMatchObject({ status: 200, body: { data: { decision: 'deny', pending: [] } } });
+      expect((await release(parties[role])).body).toEqual(released.body);
+
+      expect(await charged(unseen.id)).toMatchObject({ status: 'declined', declineReason: 'denied' });
+      await expect(bill(parties)).rejects.toThrow('not_approved');
+      const schedule = await parties.merchant.read(`/v1/billing/recurring/${scheduleId}`);
+      expect(schedule).toMatchObject({ status: 'cancelled' });
+      const told = await served.announced(parties.bankId, 'decision.updated');
+      expect(told).toMatchObject([{ id: parties.agreementId, sequence: 1, state: 'revoked' }]);
+    },
+  );
+
+  it('names what its bank has in hand, whose denial is a 200, as of a charge that has ended so', async () => {
+    await decide('approve_once');
+    const waiting = await bill(parties);
+    await decide('approve_recurring');
+    const { id, reference } = await bill(parties, { amount: 200 });
+    await parties.bank.read('/v1/events?limit=100');
+    const pending = [{ billingRequestId: id, reference, amount: 200 }];
+    expect((await release()).body.data).toMatchObject({ pending });
+    expect((await decline(parties, waiting.id, 'denied')).status).toBe(200);
+    expect((await decline(parties, id, 'denied')).status).toBe(200);
+    expect((await release()).body.data).toMatchObject({ pending: [] });
+  });
+
+  it('has a later approval of a charge that it has ended kept as an exception', async () => {
+    await decide('approve_once');
+    const { id } = await bill(parties);
+    await release();
+    expect(await approve(parties, id)).toMatchObject({ status: 409, body: { code: 'late_answer' } });
+    expect(await parties.merchant.list(EXCEPTIONS)).toMatchObject([{ kind: 'late_answer' }]);
+    // It was not cancelled, and is not told so.
+    const cancelled = await parties.merchant.post(`/v1/billing/requests/${id}/cancel`);
+    expect(cancelled).toMatchObject({ status: 409, body: { data: { status: 'declined' } } });
+  });
+
+  it('ends an open intent, which the bank is told, and the customer may approve again', async () => {
+    const { agreementId, answer } = await asked();
+    const path = `/v1/agreements/${agreementId}/release`;
+    expect((await parties.merchant.post(path)).body.data).toMatchObject({ decision: 'deny' });
+    const ended = { status: 'declined', reason: 'denied' };
+    expect(await served.announced(parties.bankId, 'billing.intent.closed')).toMatchObject([ended]);
+    expect(await served.announced(parties.merchantId, 'billing.intent.response')).toMatchObject([ended]);
+    await answer('deny');
+    await decide('approve_once', agreementId);
+    expect(await shown(agreementId)).toMatchObject({ decision: 'approve_once' });
   });
 });
 

@@ -163,6 +163,19 @@ describe('cancelling a charge that waits for its customer', () => {
     });
   });
 
+  test('is not what its workflow tells of an agreement that the merchant gives up', async () => {
+    await parties.bank.send('PUT', `/v1/bank/customer-decisions/${parties.agreementId}`, {
+      customerDecision: 'approve_once',
+    });
+    const { id } = await bill(parties);
+    await parties.merchant.post(`/v1/agreements/${parties.agreementId}/release`);
+    const answerTimeout = { waitForAnswers: () => Promise.resolve([]), stop: () => undefined };
+    const activities = createBillingRequestActivities(served.db, answerTimeout);
+    const { ended } = await activities.awaitAnswer([id], `billing-request/${id}`);
+    expect(ended).toMatchObject([{ declineReason: 'denied' }]);
+    expect(ended[0]).not.toHaveProperty('cancelledBy');
+  });
+
   test('is for its provider, too, stands so on its time line, and leaves the others of its batch open', async () => {
     const elsewhere = await served.parties();
     const [first = '', second = ''] = (await byLookupId([elsewhere])).ids;

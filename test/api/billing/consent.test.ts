@@ -97,6 +97,9 @@ describe('what a merchant asks for', () => {
     expect(await served.announced(parties.bankId, 'billing.intent')).toMatchObject([
       {
         spendingLimits: asked,
+        termsInWords: expect.stringMatching(
+          /^At most NGN 2,500 a charge and NGN 10,000 a month, at most 2 charges a week, until \d\d:\d\d on /,
+        ) as string,
         currentLimits: { ...UNLIMITED, daily: 100, count: { ...UNLIMITED.count, weekly: 2 } },
       },
     ]);

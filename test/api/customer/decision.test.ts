@@ -1,5 +1,16 @@
 import { unrecorded } from '../../support/database';
-import { bill, itemsOf, shareApi, type Parties, type Shown } from '../../support/shared-api';
+import { bookDifferences } from '../../support/books';
+import {
+  approve,
+  bill,
+  charge,
+  decline,
+  EXCEPTIONS,
+  itemsOf,
+  shareApi,
+  type Parties,
+  type Shown,
+} from '../../support/shared-api';
 import { SPENT_ONCE, UNLIMITED } from '../../support/limits';
 import { announcedTo, lookupIdOf, makeSchedule, moveClock } from '../../support/standing';
 
@@ -76,6 +87,8 @@ describe('the list of decisions', () => {
           lookupID,
           merchant: { id: parties.merchantId, name: 'Merchant' },
           customerDecision: 'approve_recurring',
+          state: 'active',
+          pausedUntil: null,
           spendingLimits: { ...UNLIMITED, daily: 5000 },
           spent: SPENT_ONCE,
           termsSince: null,
@@ -132,7 +145,7 @@ const suspendBy = (billingRequestId: string) =>
   parties.bank.post('/v1/billing/bank-response', { billingRequestId, action: 'suspended' });
 
 describe('changing a decision', () => {
-  test('answers with the decision as the list shows it, and tells the merchant without limits', async () => {
+  test('answers with the decision as the list shows it, and tells the merchant alone', async () => {
     const changed = await put({ customerDecision: 'approve_once', spendingLimits: { monthly: 99.5 } });
     expect(changed).toMatchObject({
       status: 200,
@@ -153,15 +166,17 @@ describe('changing a decision', () => {
         lookupID,
         paymentID: parties.paymentId,
         customerDecision: 'approve_once',
+        state: 'active',
         currency: 'NGN',
+        spendingLimits: { ...UNLIMITED, monthly: 99.5 },
       },
     ]);
+    expect(await served.announced(parties.bankId, 'decision.updated')).toEqual([]);
   });
 
   test('takes effect for the next charge', async () => {
     await put({ customerDecision: 'approve_recurring', spendingLimits: { daily: 100 } });
-    // To new limits alone is nothing that the merchant hears of.
-    expect(await told()).toEqual([]);
+    expect(await told()).toMatchObject([{ spendingLimits: { daily: 100 } }]);
     expect(await billed(100.01)).toBe(403);
     expect(await billed(100)).toBe(201);
     await put({ customerDecision: 'approve_recurring', spendingLimits: {} });
@@ -200,16 +215,6 @@ describe('changing a decision', () => {
     expect(await told('recurring.updated')).toMatchObject([{ scheduleId, status, previousStatus: 'active' }]);
     await put({ customerDecision: 'approve_recurring' });
     expect(await statusOf(scheduleId)).toBe(status === 'suspended' ? 'active' : 'cancelled');
-  });
-
-  test('leaves a charge that the bank has been asked for open, for the bank to answer', async () => {
-    const { id } = await bill(parties);
-    await put({ customerDecision: 'deny', blockMerchant: true });
-    expect(await parties.merchant.read(`/v1/billing/requests/${id}`)).toMatchObject({ status: 'pending' });
-    const answer = { billingRequestId: id, bankTransactionId: 'core-1' };
-    const answered = await parties.bank.post('/v1/billing/bank-response', answer);
-    expect(answered.body.data).toMatchObject({ status: 'successful' });
-    expect(await theOne()).toMatchObject({ customerDecision: 'deny', blockMerchant: true });
   });
 
   test.each([
@@ -320,6 +325,103 @@ describe('changing a decision', () => {
     expect([status, refused.errors?.map(({ path }) => path).sort()]).toEqual([400, paths]);
     expect(await theOne()).toEqual(before);
   });
+});
+
+const show = (id: string) => parties.merchant.read(`/v1/billing/requests/${id}`);
+const DENIED = { status: 'declined', declineReason: 'denied' };
+/** So that the bank has seen all that it was asked. */
+const readFeed = () => parties.bank.read('/v1/events?limit=100');
+const pendingOf = async (body: object) => (await put(body)).body.data?.['pending'];
+
+/** One charge that waits for its customer, one that its bank has, and one that it has not. */
+async function threeCharges() {
+  await put({ customerDecision: 'approve_once' });
+  const waiting = await bill(parties, { amount: 100 });
+  await put({ customerDecision: 'approve_recurring' });
+  const asked = await bill(parties, { amount: 200 });
+  await readFeed();
+  return { waiting, asked, unseen: await bill(parties, { amount: 400 }) };
+}
+
+describe('a denial', () => {
+  test('declines what waits for the customer or has not reached the bank, and names what the bank must deny', async () => {
+    const { waiting, asked, unseen } = await threeCharges();
+    const denied = await put({ customerDecision: 'deny' });
+
+    const pending = [{ billingRequestId: asked.id, reference: asked.reference, amount: 200 }];
+    expect(denied.body.data).toMatchObject({ pending, spent: { daily: 200, count: { daily: 1 } } });
+    for (const { id } of [waiting, unseen]) expect(await show(id)).toMatchObject(DENIED);
+    expect(await show(asked.id)).toMatchObject({ status: 'pending' });
+    const ends = [waiting, unseen].map(({ id }) => ({ billingRequestId: id, ...DENIED }));
+    expect(await told('billing.response')).toMatchObject(ends);
+    const closed = await served.announced(parties.bankId, 'billing.closed');
+    // The bank hears of the other charge first by its end.
+    expect(closed).toMatchObject(ends.map((end, n) => ({ ...end, sequence: 2 - n })));
+
+    expect((await put({ customerDecision: 'deny' })).body.data).toEqual(denied.body.data);
+    expect(await told('billing.response')).toHaveLength(2);
+    expect((await approve(parties, asked.id)).status).toBe(200);
+    expect(await pendingOf({ customerDecision: 'deny' })).toEqual([]);
+    expect(await bookDifferences(served.db)).toEqual([]);
+  });
+
+  test('is the bank’s own of the charges that it has stopped: the same word is a 200, an approval an exception', async () => {
+    const { waiting, unseen } = await threeCharges();
+    await put({ customerDecision: 'deny' });
+    expect((await decline(parties, waiting.id, 'denied')).status).toBe(200);
+    expect((await approve(parties, unseen.id)).status).toBe(409);
+    expect(await parties.bank.list(EXCEPTIONS)).toMatchObject([{ billingRequestId: unseen.id }]);
+  });
+
+  test('leaves a charge open that the bank has approved by an id of another: money may have moved', async () => {
+    const paid = await charge(parties);
+    const { waiting } = await threeCharges();
+    expect((await approve(parties, waiting.id, `tx-${paid.id}`)).status).toBe(409);
+    expect(await pendingOf({ customerDecision: 'deny' })).toMatchObject([
+      { billingRequestId: waiting.id },
+      { amount: 200 },
+    ]);
+    expect((await approve(parties, waiting.id)).status).toBe(200);
+  });
+
+  test('stops one-time charges too where it blocks the merchant, of this customer alone', async () => {
+    const first = await bill(parties, { paymentIDs: undefined, lookupIDs: [lookupID] });
+    const elsewhere = await served.parties();
+    const other = await bill(elsewhere);
+    await put({ customerDecision: 'deny' });
+    expect(await show(first.id)).toMatchObject({ status: 'pending' });
+    await put({ customerDecision: 'deny', blockMerchant: true });
+    expect(await show(first.id)).toMatchObject(DENIED);
+    const path = `/v1/billing/requests/${other.id}`;
+    expect(await elsewhere.merchant.read(path)).toMatchObject({ status: 'pending' });
+  });
+
+  test('by the answer to an intent does the same, and says so again', async () => {
+    const { waiting, asked } = await threeCharges();
+    const intentId = await ask();
+    const answer = { intentId, customerDecision: 'deny', blockMerchant: true };
+    const denied = await respond(answer);
+    expect(denied.body.data).toMatchObject({ pending: [{ billingRequestId: asked.id, amount: 200 }] });
+    expect((await respond(answer)).body).toEqual(denied.body);
+    expect(await show(waiting.id)).toMatchObject(DENIED);
+  });
+
+  test('of new terms stops nothing: the old ones stand', async () => {
+    const { waiting } = await threeCharges();
+    await ask();
+    expect((await respond({ customerDecision: 'deny' })).body.data).toMatchObject({ pending: [] });
+    expect(await show(waiting.id)).toMatchObject({ status: 'pending' });
+  });
+});
+
+test.each([
+  { customerDecision: 'suspended' },
+  { customerDecision: 'approve_once' },
+  { customerDecision: 'approve_recurring', spendingLimits: { perCharge: 1 } },
+])('%j stops no charge', async (body) => {
+  const charges = await threeCharges();
+  expect(await pendingOf(body)).toBeUndefined();
+  for (const { id } of Object.values(charges)) expect(await show(id)).toMatchObject({ status: 'pending' });
 });
 
 test('racing decisions leave one of them standing, and schedules in line with it', async () => {

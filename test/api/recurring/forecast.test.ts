@@ -118,7 +118,8 @@ describe('what is to come', () => {
     const { merchantId } = parties;
     await served.db.transaction((trx) => changeTrust(trx, OPERATOR, { merchantId, trustLevel: 'untrusted' }));
     expect(await dates()).toEqual([]);
-    await served.db.rows`UPDATE schedules SET status = 'active' WHERE id = ${scheduleId}`;
+    await served.db
+      .rows`UPDATE schedules SET status = 'active', suspended_reason = NULL WHERE id = ${scheduleId}`;
     expect(await dates()).toEqual([]);
   });
 

@@ -354,6 +354,7 @@ describe('a schedule', () => {
           status: 'active',
           nextBillingDate: expect.any(String) as string,
           retryAt: null,
+          suspendedReason: null,
           lastDecline: null,
           billingsCompleted: 0,
           createdAt: expect.any(String) as string,

@@ -189,6 +189,11 @@ describe('the console', () => {
     await search(data.refundId, 'Refund', 'NGN 0.30', 'Completed');
     await search(data.exceptionId, 'The bank gave two different answers');
     await search(intentId, 'The merchant asked for permission');
+    const { agreements } = (await call('merchant', 'GET', '/v1/agreements')).body['data'] as unknown as {
+      agreements: { agreementId: string }[];
+    };
+    await search(agreements[0]?.agreementId ?? '', 'Agreement', 'Chargeable now', 'Charges at most');
+    await expectGoodPage(page);
     await search('int_nobodys', /Nothing of yours goes by “int_nobodys”/);
     await search(data.deliveryId, 'All webhooks', 'HTTP 503 after 7 ms');
     await tabAndPress(page, data.chargeId);

@@ -82,6 +82,11 @@ const VIEWS: Record<string, View> = {
       await page.getByLabel(/^Name, e-mail address/).press('Enter');
       await expectGoodPage(page);
       await link(page, 'Ada Obi').click();
+      await page
+        .getByText(/^What .* may charge$/)
+        .first()
+        .click();
+      await shows(page, 'Chargeable now', 'Charges at most');
     },
     shows: ['All customers', 'Ada Obi', 'ada@example.test', 'Whom the customer lets charge', 'Gold plan'],
   },

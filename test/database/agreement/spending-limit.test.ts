@@ -1,16 +1,20 @@
 import * as fc from 'fast-check';
-import {
-  countSpending,
-  limitsFrom,
-  releaseSpending,
-  spentFrom,
-} from '../../../src/database/agreement/spending-limit';
+import { countSpending, limitsFrom, spentFrom } from '../../../src/database/agreement/spending-limit';
 import { acceptCharges } from '../../../src/database/billing-request/accept-billing-requests';
+import { cancelBillingRequest } from '../../../src/database/billing-request/cancel-billing-request';
+import { answerBillingRequest } from '../../../src/database/billing-request/settle-billing-request';
+import { pauseDecision, resumeDecision } from '../../../src/database/decision/pause-decision';
 import { applyDecision } from '../../../src/database/decision/apply-decision';
 import { readDecision } from '../../../src/database/decision/list-decisions';
-import type { Executor } from '../../../src/database/pool/connection';
+import type { Executor, Transaction } from '../../../src/database/pool/connection';
+import { claimBankTransaction } from '../../../src/database/ledger/claim-bank-transaction';
+import { answerRefund } from '../../../src/database/refund/settle-refund';
+import { initiateRefund } from '../../../src/database/refund/accept-refund';
+import { resolveException } from '../../../src/database/resolution/resolve-exception';
+import { RESOLUTIONS, type Resolution } from '../../../src/domain/books/reconciliation-exception';
 import { addDays, calendarDay, startOfDay } from '../../../src/domain/calendar';
 import { limitOf } from '../../../src/domain/charge';
+import { Failure } from '../../../src/domain/failures';
 import type { Decision } from '../../../src/domain/lifecycle';
 import { MAX_AMOUNT_MINOR } from '../../../src/domain/money';
 import {
@@ -25,6 +29,7 @@ import {
 import { databaseOfFile } from '../../support/database';
 import { installedWith } from '../../support/keyring';
 import { undone } from '../../support/open-transaction';
+import { answerBill, charge, exceptionOf, refund } from '../../support/settled';
 import { standingApproval, type Standing } from '../../support/standing';
 
 /** The statement that judges and counts charges, held to a model in memory and to races. */
@@ -43,16 +48,78 @@ const DAYS: [zone: string, day: string][] = [
 ];
 const HOUR_MS = 3_600_000;
 
-interface Counted {
+/** An id of the bank's that belongs to something else. */
+const USED = 'used';
+
+interface Facts {
+  id: string;
+  reference: string;
   amount: bigint;
+  currency: string;
   day: string;
   terms: number;
+  isAsked: boolean;
+  endsAt: number;
+}
+
+/** A charge as the contract has it: what it took, and what is known of its money. */
+class Counted {
+  status: 'pending' | 'successful' | 'declined' = 'pending';
+  byBank = false;
+  /** An exception: its bank was silent, named a used id, or has said that money moved. */
+  doubt: 'silence' | 'id' | 'word' | null = null;
+  /** The bank has denied the debit that it gave: by this exception, or an earlier one. */
+  denied = { now: false, before: false };
+  undone = false;
+  lost = false;
+
+  constructor(readonly facts: Facts) {}
+
+  get counts(): boolean {
+    return this.doubt !== null || this.lost || (this.status !== 'declined' && !this.undone);
+  }
+
+  end(status: 'successful' | 'declined', byBank: boolean): void {
+    this.status = status;
+    this.byBank = byBank;
+  }
+
+  answer(approves: boolean, bankTransactionId: string, now: Date): void {
+    const isUsed = approves && bankTransactionId === USED;
+    if (this.status === 'pending' && now.getTime() >= this.facts.endsAt) {
+      this.end('declined', false);
+      this.doubt ??= 'silence';
+    }
+    if (this.status === 'pending' && !isUsed) {
+      this.end(approves ? 'successful' : 'declined', true);
+      this.settledBy = bankTransactionId;
+      if (approves) this.doubt = null;
+    } else if (isUsed) this.doubt = this.doubt === null || this.doubt === 'id' ? 'id' : 'word';
+    else if (approves && this.status === 'successful' && bankTransactionId === this.settledBy) {
+      if (this.doubt === 'id') this.doubt = null;
+    } else if (approves) this.doubt = 'word';
+    else if (this.status === 'successful') {
+      this.doubt = 'word';
+      this.denied.now = true;
+    } else if (!this.byBank && this.doubt === 'silence') this.doubt = null;
+  }
+  private settledBy = '';
+
+  resolve(resolution: Resolution): void {
+    const { now, before } = this.denied;
+    const goes = resolution === 'no_money_moved' || resolution === 'reversed';
+    if (this.status === 'successful' && goes && (now || before)) this.undone = true;
+    if (resolution === 'written_off') this.lost = true;
+    this.denied = { now: false, before: before || (now && resolution !== 'confirmed') };
+    this.doubt = null;
+  }
 }
 
 /** What the contract says, from the list of all charges. */
 class Model {
-  readonly counted: Counted[] = [];
+  readonly charges: Counted[] = [];
   decision: Decision = 'approve_recurring';
+  currency: 'NGN' | 'USD' = 'NGN';
   terms = 0;
 
   constructor(public limits: SpendingLimits) {}
@@ -62,12 +129,13 @@ class Model {
     return this.latest > today ? this.latest : today;
   }
   latest = '';
+  pausedUntil: Date | null = null;
 
-  private in(window: Window, today: string): Counted[] {
+  private in(window: Window, today: string): Facts[] {
     const now = windowOf(window, this.dayAt(today));
-    return this.counted.filter((one) =>
-      window === 'total' ? one.terms === this.terms : windowOf(window, one.day) === now,
-    );
+    return this.charges
+      .flatMap(({ counts, facts }) => (counts && facts.currency === this.currency ? [facts] : []))
+      .filter((one) => (window === 'total' ? one.terms === this.terms : windowOf(window, one.day) === now));
   }
 
   spent(today: string): Record<Exclude<Limit, 'perCharge'>, bigint> {
@@ -84,6 +152,7 @@ class Model {
     if (!this.decision.startsWith('approve')) return 'not_approved';
     if (limits.validFrom && at < limits.validFrom) return 'consent_not_yet_valid';
     if (limits.validUntil && at >= limits.validUntil) return 'consent_expired';
+    if (this.pausedUntil && at < this.pausedUntil) return 'consent_paused';
     const after: Record<string, bigint> = { perCharge: amount };
     for (const [name, sum] of Object.entries(this.spent(today)))
       after[name] = sum + (name.startsWith('count.') ? 1n : amount);
@@ -132,7 +201,28 @@ const actsFrom = (start: Date) =>
           amount: fc.bigInt({ min: 1n, max: 30n }),
         }),
       },
-      { weight: 3, arbitrary: fc.record({ do: fc.constant('decline' as const), which: fc.nat() }) },
+      {
+        weight: 8,
+        arbitrary: fc.record({
+          do: fc.constant('answer' as const),
+          which: fc.nat(),
+          approves: fc.boolean(),
+          bankTransactionId: fc.constantFrom('first', 'first', 'second', USED),
+        }),
+      },
+      {
+        weight: 6,
+        arbitrary: fc.record({
+          do: fc.constant('resolve' as const),
+          which: fc.nat(),
+          resolution: fc.constantFrom(...RESOLUTIONS),
+        }),
+      },
+      {
+        weight: 1,
+        arbitrary: fc.record({ do: fc.constantFrom('cancel' as const, 'refund' as const), which: fc.nat() }),
+      },
+      { weight: 3, arbitrary: fc.record({ do: fc.constant('exchange' as const) }) },
       {
         weight: 4,
         arbitrary: fc.record({
@@ -146,6 +236,13 @@ const actsFrom = (start: Date) =>
         arbitrary: fc.record({
           do: fc.constantFrom('limit' as const, 'renew' as const),
           limits: limitsAbout(start),
+        }),
+      },
+      {
+        weight: 1,
+        arbitrary: fc.record({
+          do: fc.constant('pause' as const),
+          hours: fc.constantFrom(null, 1, 24, 48),
         }),
       },
       {
@@ -170,20 +267,26 @@ const stories = fc.constantFrom(...DAYS).chain(([timeZone, day]) => {
 });
 
 it('charges count in every window, and are refused by the first limit that they pass, as a model in memory has it', async () => {
-  const { merchantId, agreementId } = await standingApproval(db);
+  const standing = await standingApproval(db);
+  const { merchantId, bankId, agreementId } = standing;
   const party = { entityId: merchantId, role: 'merchant' } as const;
   const seen = new Set<string | null>();
 
   const property = fc.asyncProperty(stories, async ({ timeZone, start, limits: first, acts }) => {
     await undone(installedWith(db, { timeZone }), async (trx) => {
       const model = new Model(first);
+      await claimBankTransaction(trx, {
+        bankId,
+        bankTransactionId: USED,
+        resourceId: 'brq_other',
+      });
       let now = start;
       await setClock(trx, merchantId, now);
       const decide = (renews = false) =>
         applyDecision(trx, agreementId, {
           decision: model.decision,
           blocked: false,
-          terms: { currency: 'NGN', limits: model.limits },
+          terms: { currency: model.currency, limits: model.limits },
           ...(renews && { renews }),
         });
       await decide();
@@ -191,22 +294,32 @@ it('charges count in every window, and are refused by the first limit that they 
         switch (act.do) {
           case 'charge': {
             const { amount } = act;
-            const [judged] = await countSpending(trx, merchantId, [agreementId], { amount, currency: 'NGN' });
-            if (!judged) throw new Error('nothing was judged');
-            const today = calendarDay(judged.at, timeZone);
-            const refusal = model.refusal(amount, judged.at, today);
-            seen.add(refusal);
-            expect([act, judged.refusal]).toEqual([act, refusal]);
-            if (refusal !== null) break;
+            const { refusal, ...accepted } = await billIn(trx, standing, amount, model.currency);
+            const today = calendarDay(now, timeZone);
+            const expected = model.refusal(amount, now, today);
+            seen.add(expected);
+            expect([act, refusal]).toEqual([act, expected]);
+            if (expected !== null) break;
             const day = model.dayAt(today);
-            expect(judged).toMatchObject({ day, terms: model.terms });
-            model.counted.push({ amount, day, terms: model.terms });
+            expect(accepted).toMatchObject({ day, terms: model.terms });
+            const endsAt =
+              now.getTime() + (accepted.isAsked ? WINDOWS_S.approval : WINDOWS_S.settlement) * 1000;
+            model.charges.push(
+              new Counted({ ...accepted, amount, currency: model.currency, day, terms: model.terms, endsAt }),
+            );
             model.latest = day;
             break;
           }
-          case 'decline': {
-            const [one] = model.counted.splice(act.which % Math.max(1, model.counted.length), 1);
-            if (one) await releaseSpending(trx, [{ ...one, agreementId, currency: 'NGN' }]);
+          case 'exchange':
+            model.currency = model.currency === 'NGN' ? 'USD' : 'NGN';
+            await decide();
+            break;
+          case 'answer':
+          case 'resolve':
+          case 'cancel':
+          case 'refund': {
+            const one = model.charges[act.which % Math.max(1, model.charges.length)];
+            if (one) await actOn(trx, standing, one, act, now);
             break;
           }
           case 'move':
@@ -215,8 +328,17 @@ it('charges count in every window, and are refused by the first limit that they 
             );
             await setClock(trx, merchantId, now);
             break;
+          case 'pause': {
+            const { state } = await readDecision(trx, party, agreementId);
+            if (state === 'revoked' || state === 'expired') break;
+            model.pausedUntil = act.hours === null ? null : new Date(now.getTime() + act.hours * HOUR_MS);
+            if (model.pausedUntil) await pauseDecision(trx, bankId, agreementId, model.pausedUntil);
+            else await resumeDecision(trx, bankId, agreementId);
+            break;
+          }
           case 'decide':
             model.decision = act.decision;
+            if (act.decision === 'deny') model.pausedUntil = null;
             await decide();
             break;
           default:
@@ -225,13 +347,14 @@ it('charges count in every window, and are refused by the first limit that they 
             await decide(act.do === 'renew');
         }
         const shown = await readDecision(trx, party, agreementId);
-        const today = calendarDay(shown.now, timeZone);
+        const at = await trx.oneRow<{ now: Date }>`SELECT business_now(${merchantId}) AS now`;
+        const today = calendarDay(at.now, timeZone);
         const spent = spentFrom(shown.spent);
         expect([act, spent]).toEqual([act, model.spent(today)]);
         const limits = limitsFrom(shown.limits);
         expect(limits).toEqual(model.limits);
         const most = chargeableNow({ ...shown, limits, spent });
-        const accepts = (amount: bigint) => model.refusal(amount, shown.now, today) === null;
+        const accepts = (amount: bigint) => model.refusal(amount, at.now, today) === null;
         if (most === null) expect(accepts(MAX_AMOUNT_MINOR)).toBe(true);
         else expect([act, most === 0n || accepts(most), accepts(most + 1n)]).toEqual([act, true, false]);
       }
@@ -239,9 +362,101 @@ it('charges count in every window, and are refused by the first limit that they 
   });
   await fc.assert(property, { numRuns: 60 });
   expect(seen).toEqual(
-    new Set([null, 'not_approved', 'consent_not_yet_valid', 'consent_expired', ...LIMITS]),
+    new Set([null, 'not_approved', 'consent_not_yet_valid', 'consent_expired', 'consent_paused', ...LIMITS]),
   );
 });
+
+/** Not of whole hours, by which clocks move here. */
+const WINDOWS_S = { approval: 1_000, settlement: 100_000 };
+
+/** @returns why it is refused, or what it counts in */
+async function billIn(
+  trx: Transaction,
+  { merchantId, agreementId }: Standing,
+  amount: bigint,
+  currency: string,
+) {
+  const { items } = await acceptCharges(
+    trx,
+    { ...RULES, approvalWindowS: WINDOWS_S.approval, settlementWindowS: WINDOWS_S.settlement },
+    merchantId,
+    {
+      lines: [{ phrase: agreementId, agreementId }],
+      charge: { amount, currency, description: 'Shoes' },
+      workflowIdOf: (batchId) => `billing-request/${batchId}`,
+    },
+  );
+  const [item] = items;
+  if (!item || 'refused' in item)
+    return { ...NOTHING, refusal: item ? (limitOf(item.refused) ?? item.refused.code) : 'none' };
+  const row = await trx.oneRow<Omit<Facts, 'amount' | 'currency' | 'endsAt'>>`
+    SELECT id, reference, counted_day::text AS day, counted_terms AS terms, approval_required AS is_asked
+    FROM billing_requests WHERE id = ${item.accepted.billingRequestId}`;
+  return { ...row, refusal: null };
+}
+const NOTHING = { id: '', reference: '', day: '', terms: 0, isAsked: false };
+
+type ActOnCharge =
+  | { do: 'answer'; approves: boolean; bankTransactionId: string }
+  | { do: 'resolve'; resolution: Resolution }
+  | { do: 'cancel' | 'refund' };
+
+/** An act that is refused changes nothing, here and in the model. */
+async function actOn(
+  trx: Transaction,
+  { merchantId, bankId }: Standing,
+  one: Counted,
+  act: ActOnCharge,
+  now: Date,
+): Promise<void> {
+  const party = { entityId: merchantId, role: 'merchant' } as const;
+  switch (act.do) {
+    case 'answer': {
+      const { approves } = act;
+      const bankTransactionId =
+        act.bankTransactionId === USED ? USED : `${act.bankTransactionId}-${one.facts.id}`;
+      await answerBillingRequest(
+        trx,
+        bankId,
+        one.facts.id,
+        approves
+          ? { outcome: 'approved', bankTransactionId, action: null }
+          : { outcome: 'declined', declineReason: 'account_closed', action: null },
+      );
+      one.answer(approves, bankTransactionId, now);
+      break;
+    }
+    case 'cancel': {
+      const { cancelled } = await cancelBillingRequest(trx, party, one.facts.id);
+      if (cancelled && one.status === 'pending') one.end('declined', false);
+      break;
+    }
+    case 'refund':
+      await unlessRefused(() =>
+        initiateRefund(trx, merchantId, { reference: one.facts.reference, amount: 0.01, reason: undefined }),
+      );
+      break;
+    case 'resolve': {
+      const open = await trx.row<{ id: string }>`
+        SELECT id FROM reconciliation_exceptions WHERE billing_request_id = ${one.facts.id} AND state <> 'resolved'`;
+      expect(open !== undefined).toBe(one.doubt !== null);
+      if (!open) break;
+      const by = { cause: 'operator', note: null } as const;
+      const finding = { resolution: act.resolution, bankTransactionId: null };
+      if (await unlessRefused(() => resolveException(trx, by, open.id, finding))) one.resolve(act.resolution);
+    }
+  }
+}
+
+async function unlessRefused(act: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await act();
+    return true;
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    return false;
+  }
+}
 
 const setClock = (trx: Executor, merchantId: string, moment: Date) => trx.rows`
   UPDATE entities SET clock_offset = ${moment} - clock_timestamp() WHERE id = ${merchantId}`;
@@ -342,4 +557,27 @@ it('a limit that is set later finds all that was charged before it', async () =>
     );
     expect(await billTen(standing)).toBe(limit);
   }
+});
+
+it('exceptions that end while bills and refunds are accepted give back exactly what came back', async () => {
+  const standing = await standingApproval(db, { limits: { yearly: 100_000n } });
+  const { merchantId, agreementId, bankId } = standing;
+  const charges = [];
+  for (let n = 0; n < 6; n++) charges.push(await charge(db, standing));
+  const refunds = await Promise.all(charges.map(({ reference }) => refund(db, standing, reference, 0.1)));
+  for (const { id } of charges) await answerBill(db, standing, id, null);
+  const end = async ({ id }: { id: string }) => {
+    const exceptionId = await exceptionOf(db, id);
+    const finding = { resolution: 'reversed', bankTransactionId: `back-${id}` } as const;
+    await db.transaction((trx) =>
+      resolveException(trx, { cause: 'bank', bankId, note: null }, exceptionId, finding),
+    );
+  };
+  const complete = (refundId: string) =>
+    db.transaction((trx) =>
+      answerRefund(trx, bankId, refundId, { action: 'completed', bankTransactionId: refundId, reason: null }),
+    );
+  await Promise.all([...charges.map(end), ...charges.map(() => billTen(standing)), ...refunds.map(complete)]);
+  const { spent } = await readDecision(db, { entityId: merchantId, role: 'merchant' }, agreementId);
+  expect(spentFrom(spent)).toMatchObject({ yearly: 60n, total: 60n, 'count.daily': 6n });
 });

@@ -44,7 +44,7 @@ beforeEach(async () => {
      FROM agreements a WHERE a.id = '${standing.agreementId}';
      INSERT INTO schedules
      SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'sch_00' || right(s.merchant_id, 19) || lpad(n::text, 5, '0'),
-       'agreement_id', '${other}', 'status', 'suspended'))).*
+       'agreement_id', '${other}', 'status', 'suspended', 'suspended_reason', 'not_approved'))).*
      FROM schedules s, generate_series(1, 1000) AS n WHERE s.id = '${straggler}'`,
   );
 });

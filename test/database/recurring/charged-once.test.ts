@@ -84,6 +84,7 @@ it('an attempt at a billing begins where the rule makes just this one at this mo
         lastAttemptAt: first,
         maybeDebited: false,
         isBooked: false,
+        lapsed: false,
         status: row.status === 'retrying' ? 'retrying' : 'pending',
         retryAt: row.status === 'retrying' ? retryAt : null,
         chargeStatus: row.status === 'retrying' ? 'declined' : 'pending',

@@ -5,6 +5,7 @@ import {
   resumeSchedule,
 } from '../../../src/database/schedule/change-schedule';
 import type { ScheduleTerms } from '../../../src/database/schedule/create-schedule';
+import { changeDecision } from '../../../src/database/intent/change-decision';
 import { readBillings } from '../../../src/database/schedule/list-schedules';
 import { nextStep } from '../../../src/domain/recurring/recurring-step';
 import { workflowIds } from '../../../src/domain/workflow/workflow-id';
@@ -242,6 +243,16 @@ it.each([
     expect(await played.billings()).toEqual(['0 successful 1x']);
   },
 );
+
+it('a charge that no bank has seen ends with the denial that cancels its schedule', async () => {
+  const played = await play();
+  await played.advance();
+  const { bankId, agreementId } = played.standing;
+  await db.transaction((trx) => changeDecision(trx, bankId, agreementId, { customerDecision: 'deny' }));
+  expect(await signals(played)).toEqual([{ signal: 'cancelled' }, { signal: 'bankAnswered' }]);
+  expect(await played.advance()).toMatchObject({ status: 'cancelled', sleepMs: null });
+  expect(await played.billings()).toEqual(['0 failed denied 1x']);
+});
 
 it.each([
   ['its merchant cancels', cancel],

@@ -1,4 +1,5 @@
 import { lockAgreement } from '../../../src/database/agreement/agreement';
+import { pauseDecision, resumeDecision } from '../../../src/database/decision/pause-decision';
 import { applyDecision } from '../../../src/database/decision/apply-decision';
 import { readBillings } from '../../../src/database/schedule/list-schedules';
 import { LIMITS, NO_LIMITS, type Limit, type SpendingLimits } from '../../../src/domain/spending-limit';
@@ -89,3 +90,85 @@ it.each([
     expect(await played.billings()).toEqual(['0 successful 1x', '1 skipped suspended 0x', '2 pending 1x']);
   },
 );
+
+const pause = ({ standing: { bankId, agreementId } }: PlayedSchedule, until?: Date) =>
+  db.transaction((trx) => pauseDecision(trx, bankId, agreementId, until));
+const resume = ({ standing: { bankId, agreementId } }: PlayedSchedule) =>
+  db.transaction((trx) => resumeDecision(trx, bankId, agreementId));
+
+it.each([
+  ['its schedule sees the pause', true],
+  ['nobody looks', false],
+])('what falls due in a pause is skipped and not made up for, where %s', async (_, looks) => {
+  const startAt = new Date(Date.now() + DAY_MS);
+  const played = await playSchedule(db, rules, { startAt, frequency: 'daily' });
+  await pause(played, new Date(startAt.getTime() + DAY_MS));
+  await played.later(DAY_MS + 1000);
+  if (looks) expect(await played.advance()).toMatchObject({ status: 'suspended' });
+  // Longer, and ended by the customer.
+  await pause(played, new Date(startAt.getTime() + 9 * DAY_MS));
+  await played.later(DAY_MS);
+  if (looks) await played.advance();
+  await resume(played);
+  await played.later(DAY_MS);
+  expect(await played.advance()).toMatchObject({ status: 'active' });
+  expect(await played.billings()).toEqual([
+    '0 skipped suspended 0x',
+    '1 skipped suspended 0x',
+    '2 pending 1x',
+  ]);
+});
+
+it.each([
+  ['the schedule sees the pause', true],
+  ['nobody looks until it is over', false],
+])(
+  'a billing that waits for a retry fails for a pause, and is not one of three, where %s',
+  async (_, looks) => {
+    const played = await playSchedule(db, rules, { frequency: 'weekly' });
+    for (const n of [0, 1]) {
+      await played.advance();
+      await played.answer('denied');
+      await played.advance();
+      await played.later(7 * DAY_MS);
+      expect(await played.shown()).toMatchObject({ ran: n + 1 });
+    }
+    await played.advance();
+    await played.answer('insufficient_funds');
+    expect(await played.advance()).toMatchObject({ status: 'past_due' });
+    await pause(played);
+    if (looks) await played.advance();
+    await resume(played);
+    expect(await played.advance()).toMatchObject({ status: 'active' });
+    expect(await played.billings()).toEqual([
+      '0 failed denied 1x',
+      '1 failed denied 1x',
+      '2 failed insufficient_funds 1x',
+    ]);
+    expect(await played.shown()).toMatchObject({ ran: 3 });
+  },
+);
+
+it('a billing whose bank answers during a pause is not tried again', async () => {
+  const played = await playSchedule(db, rules);
+  await played.advance();
+  await pause(played);
+  await played.answer('insufficient_funds');
+  expect(await played.advance()).toMatchObject({ status: 'suspended' });
+  expect(await played.billings()).toEqual(['0 failed insufficient_funds 1x']);
+  await resume(played);
+  expect(await played.advance()).toMatchObject({ status: 'active' });
+});
+
+it('a billing that was declined before the permission ended fails with it', async () => {
+  const played = await playSchedule(db, rules);
+  await played.advance();
+  await played.answer('insufficient_funds');
+  await played.advance();
+  await allow(played, { validUntil: new Date(Date.now() + DAY_MS / 2) });
+  await played.later(DAY_MS / 2);
+  await allow(played, {});
+  await played.later(DAY_MS / 2);
+  expect(await played.advance()).toMatchObject({ status: 'active' });
+  expect(await played.billings()).toEqual(['0 failed insufficient_funds 1x']);
+});

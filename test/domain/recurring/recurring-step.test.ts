@@ -60,7 +60,9 @@ const skip = (reason: 'arrears' | 'paused' | 'suspended'): Dated => ({
   reason,
 });
 const retryOn = (day: number): Dated => ({ do: 'retry', n: 0, retryAt: after(day * DAY) });
-const fail: Dated = { do: 'fail', n: 0 };
+const fail: Dated = { do: 'fail', n: 0, counted: true };
+/** The customer's consent has lapsed meanwhile. */
+const lapse: Dated = { ...fail, counted: false };
 
 type Row = [says: string, now: Date, step: Dated, given: Partial<Schedule>, billings?: Partial<Billings>];
 
@@ -146,6 +148,8 @@ describe('an attempt', () => {
     ],
     ['has none from then on', declined('limit_reached', on5), on5.lastAttemptAt, fail, weekly],
     ['of a daily schedule has none', declined('limit_reached'), after(1), fail, daily],
+    ['has none where consent has lapsed', declined('limit_reached', { lapsed: true }), after(1), lapse],
+    ['is final as ever then', declined('denied', { lapsed: true }), after(1), fail],
     ['of an ended schedule has none', declined('insufficient_funds'), after(1), fail, ended],
     [
       'called approved, too, has none',
@@ -171,6 +175,7 @@ describe('an attempt', () => {
 
 describe('a billing that waits for a retry', () => {
   const later = after(2 * DAY);
+  const lapsed = { open: { ...retrying(after(DAY)), lapsed: true } };
   const doubtful = { open: { ...retrying(after(DAY)), maybeDebited: true } };
   const booked = { open: { ...retrying(after(DAY)), isBooked: true } };
 
@@ -189,6 +194,9 @@ describe('a billing that waits for a retry', () => {
     ['waits where a file of the bank has booked it', after(DAY - 1), wait(FEBRUARY), { noticedN: 1 }, booked],
     ['is not tried again while that is unresolved', later, wait(FEBRUARY), { noticedN: 1 }, booked],
     ['fails when the next due date comes first, too', FEBRUARY, fail, {}, booked],
+    ['fails uncounted where consent has lapsed since', after(1), lapse, { status: 'suspended' }, lapsed],
+    ['fails so, too, where it holds again', later, lapse, {}, lapsed],
+    ['fails so, however late that is seen', FEBRUARY, lapse, {}, lapsed],
   ])('%s', (_, now, expected, given, billings = { open: retrying(after(DAY)) }) => {
     expect(step({ ...given, nextN: 1 }, billings, now)).toEqual(expected);
   });
@@ -305,6 +313,7 @@ function play(
             lastAttemptAt: now,
             maybeDebited: false,
             isBooked: false,
+            lapsed: false,
             status: 'pending',
             retryAt: null,
             declinedLimit: null,

@@ -5,6 +5,7 @@ const item = (currency: string) => ({
   sequence: 3,
   status: 'active' as const,
   previousStatus: 'past_due' as const,
+  suspendedReason: null,
   nextBillingDate: new Date('2026-03-02T09:00:00+01:00'),
   billingsCompleted: 2,
   amount: 150_050n,
@@ -15,7 +16,7 @@ const item = (currency: string) => ({
 
 it('goes out in major units of its currency and in UTC, its fields in their order', () => {
   expect(JSON.stringify(itemOnWire(item('NGN')))).toBe(
-    '{"scheduleId":"sch_1","sequence":3,"status":"active","previousStatus":"past_due",' +
+    '{"scheduleId":"sch_1","sequence":3,"status":"active","previousStatus":"past_due","suspendedReason":null,' +
       '"nextBillingDate":"2026-03-02T08:00:00.000Z","billingsCompleted":2,"amount":1500.5,"currency":"NGN",' +
       '"previousAmount":0.01,"effectiveFrom":null}',
   );

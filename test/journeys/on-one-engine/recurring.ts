@@ -122,9 +122,10 @@ describe('schedules', () => {
     const workflow = workflowOf(scheduleId);
     await eventually(async () => (await workflow.describe()).status.name === 'COMPLETED');
     expect(await retrieve(scheduleId)).toMatchObject({ status: 'cancelled' });
-    const decisions = await eventsInOrder('merchant', 'decision.updated', 3);
+    const decisions = await eventsInOrder('merchant', 'decision.updated', 4);
     expect(decisions.map(({ customerDecision }) => customerDecision)).toEqual([
       'approve_once',
+      'approve_recurring',
       'approve_recurring',
       'deny',
     ]);

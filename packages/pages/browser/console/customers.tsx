@@ -3,6 +3,7 @@ import type { Customer } from '../../../client/src/api.generated';
 import { money } from '../parts/money';
 import { to, type Address } from './address';
 import { ask, query } from './api';
+import { Consent } from './consent';
 import { useMoment } from './context';
 import { Show, useAnswered, useLoaded } from './loaded';
 import { Badge, Facts, Ids } from './parts';
@@ -116,27 +117,35 @@ function Allowed({ id }: { id: string }) {
       <h2 id="allowed">Whom the customer lets charge</h2>
       <Show loaded={loaded} what="The decisions">
         {({ decisions }) => (
-          <Table
-            caption="Decisions of the customer"
-            rows={decisions}
-            keyOf={(one) => one.id}
-            empty="No merchant has asked yet."
-            columns={[
-              { name: 'Merchant', cell: ({ merchant }) => merchant.name },
-              { name: 'Decision', cell: ({ customerDecision }) => <Badge of={customerDecision} /> },
-              {
-                name: 'This month',
-                number: true,
-                cell: ({ spent, currency }) => money(spent.monthly, currency),
-              },
-              {
-                name: 'Limit',
-                number: true,
-                cell: ({ spendingLimits, currency }) =>
-                  spendingLimits.monthly == null ? 'None' : money(spendingLimits.monthly, currency),
-              },
-            ]}
-          />
+          <>
+            <Table
+              caption="Decisions of the customer"
+              rows={decisions}
+              keyOf={(one) => one.id}
+              empty="No merchant has asked yet."
+              columns={[
+                { name: 'Merchant', cell: ({ merchant }) => merchant.name },
+                { name: 'Decision', cell: ({ customerDecision }) => <Badge of={customerDecision} /> },
+                {
+                  name: 'This month',
+                  number: true,
+                  cell: ({ spent, currency }) => money(spent.monthly, currency),
+                },
+                {
+                  name: 'Limit of a month',
+                  number: true,
+                  cell: ({ spendingLimits, currency }) =>
+                    spendingLimits.monthly == null ? 'None' : money(spendingLimits.monthly, currency),
+                },
+              ]}
+            />
+            {decisions.map((one) => (
+              <details key={one.id}>
+                <summary>What {one.merchant.name} may charge</summary>
+                <Consent of={one} about={`of ${one.merchant.name}`} />
+              </details>
+            ))}
+          </>
         )}
       </Show>
     </section>

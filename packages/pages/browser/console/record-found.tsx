@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
-import type { BankStatement, Intent } from '../../../client/src/api.generated';
+import type { Agreement, BankStatement, Intent } from '../../../client/src/api.generated';
 import { reasonInWords } from '../parts/payment-words';
 import { Timeline } from '../parts/timeline';
+import { Consent } from './consent';
 import { useMoment, useSession } from './context';
 import { Badge, Facts, Id, RecordLink } from './parts';
 import { Save } from './save';
@@ -40,6 +41,22 @@ export function IntentFound({ intent }: { intent: Intent }) {
         of={[
           { at: createdAt, what: 'asked', text: 'The merchant asked for permission' },
           ...(closedAt === null ? [] : [{ at: closedAt, what: status, text: `It ended: ${ended}` }]),
+        ]}
+      />
+    </Found>
+  );
+}
+
+/** A customer's permission for the merchant. */
+export function AgreementFound({ agreement }: { agreement: Agreement }) {
+  return (
+    <Found name="Agreement" state={agreement.decision}>
+      <Consent of={agreement} about="of the agreement" />
+      <Facts
+        of={[
+          ['Customer', <RecordLink of={agreement.customerId} />],
+          ['Merchant', <RecordLink of={agreement.merchantId} />],
+          ['Id', <Id of={agreement.agreementId} />],
         ]}
       />
     </Found>

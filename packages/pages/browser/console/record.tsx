@@ -6,7 +6,7 @@ import { useSession } from './context';
 import { Show, useAnswered, useNotice } from './loaded';
 import { Payment } from './payment';
 import { paymentsAt } from './payment-filter';
-import { BankStatementFound, IntentFound } from './record-found';
+import { AgreementFound, BankStatementFound, IntentFound } from './record-found';
 
 /** The record of a reference or an id. */
 export function RecordFound({ what }: { what: string }) {
@@ -61,6 +61,10 @@ async function lookUp(what: string, role: Session['role']): Promise<Found> {
     case 'int_': {
       const intent = await ask<'getIntent'>(`/v1/billing/intents/${id}`);
       return () => <IntentFound intent={intent} />;
+    }
+    case 'agr_': {
+      const agreement = await ask<'getAgreement'>(`/v1/agreements/${id}`);
+      return () => <AgreementFound agreement={agreement} />;
     }
     case 'stm_': {
       const statement = await ask<'getBankStatement'>(`/v1/bank/statements/${id}`);

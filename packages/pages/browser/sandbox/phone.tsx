@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { money } from '../parts/money';
 import { momentIn } from '../parts/time';
+import { limitsOf, NO_LIMIT_WORDS } from './limits';
 import { Said, WorkflowLink } from './parts';
 import { useAct } from './server';
 import type { Prompt, SandboxState } from '../../../sandbox/src/state';
@@ -29,9 +30,10 @@ export function Phone({ state, isNext }: { state: SandboxState; isNext: boolean 
 
 function Question({ prompt, state, isNext }: { prompt: Prompt; state: SandboxState; isNext: boolean }) {
   const act = useAct();
-  const [daily, setDaily] = useState('10000');
-  const [monthly, setMonthly] = useState('50000');
-  const { id, kind, from, amount, currency } = prompt;
+  const { id, kind, from, amount, currency, asked } = prompt;
+  const [perCharge, setPerCharge] = useState(String(asked?.limits.perCharge ?? ''));
+  const [daily, setDaily] = useState(String(asked?.limits.daily ?? '10000'));
+  const [monthly, setMonthly] = useState(String(asked?.limits.monthly ?? '50000'));
   const name =
     state.customers.find(({ customerId }) => customerId === prompt.customerId)?.name ?? 'A customer';
   const isClosed = prompt.state === 'closed';
@@ -45,14 +47,8 @@ function Question({ prompt, state, isNext }: { prompt: Prompt; state: SandboxSta
   };
 
   const permit = () => {
-    const limits: Record<string, number> = {};
-    for (const [period, text] of Object.entries({ daily, monthly })) {
-      if (text.trim() === '') continue;
-      const value = Number(text.replaceAll(',', ''));
-      if (!(value > 0)) return act.refuse('A limit is a number above nothing, or left empty for no limit.');
-      limits[period] = value;
-    }
-    return void answer('approve_recurring', limits);
+    const limits = limitsOf({ perCharge, daily, monthly });
+    return limits ? void answer('approve_recurring', { limits }) : act.refuse(NO_LIMIT_WORDS);
   };
   const first = isNext ? 'first' : '';
   const button = (words: string, press: string | (() => void), look = '') => (
@@ -79,7 +75,7 @@ function Question({ prompt, state, isNext }: { prompt: Prompt; state: SandboxSta
         </p>
       ) : (
         <p>
-          {from} asks: may we charge you for “{prompt.description}”?
+          {from} asks: may we charge you for “{prompt.description}”? <strong>{prompt.asked?.inWords}</strong>
         </p>
       )}
       <p class="small quiet">
@@ -91,6 +87,7 @@ function Question({ prompt, state, isNext }: { prompt: Prompt; state: SandboxSta
         <div class="row fields">
           {(
             [
+              ['charge', perCharge, setPerCharge],
               ['day', daily, setDaily],
               ['month', monthly, setMonthly],
             ] as const

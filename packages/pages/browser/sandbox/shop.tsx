@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { money } from '../parts/money';
 import type { GuideStep } from './guide';
+import { limitsOf, NO_LIMIT_WORDS } from './limits';
 import { Said } from './parts';
 import { useAct } from './server';
 import type { Customer, SandboxState } from '../../../sandbox/src/state';
@@ -13,6 +14,8 @@ export function Shop({ state, next }: { state: SandboxState; next: GuideStep | u
   const [chosen, choose] = useState('');
   const [amount, setAmount] = useState('1500');
   const [description, setDescription] = useState('A basket of mangoes');
+  const [perCharge, setPerCharge] = useState('5000');
+  const [monthly, setMonthly] = useState('50000');
   const pending = charges.filter(({ status, scheduleId }) => status === 'pending' && scheduleId === null);
   const act = useAct(prompts.length + pending.length + (clock.target === null ? 1 : 0));
   const customer = customers.find(({ customerId }) => customerId === chosen) ?? customers[0];
@@ -23,7 +26,11 @@ export function Shop({ state, next }: { state: SandboxState; next: GuideStep | u
     const text = description.trim();
     const value = Number(amount.replaceAll(',', ''));
     if (text === '') return act.refuse('Say what it is for: the customer sees it.');
-    if (name === 'ask') return void act.press('ask', { customerId: customer.customerId, description: text });
+    if (name === 'ask') {
+      const limits = limitsOf({ perCharge, monthly });
+      if (!limits) return act.refuse(NO_LIMIT_WORDS);
+      return void act.press('ask', { customerId: customer.customerId, description: text, limits });
+    }
     if (!(value > 0) || !/^[\d,]+(\.\d{1,2})?$/.test(amount.trim())) {
       return act.refuse('The amount is in naira: a number above nothing, such as 1500 or 1500.50.');
     }
@@ -65,6 +72,23 @@ export function Shop({ state, next }: { state: SandboxState; next: GuideStep | u
               onInput={({ currentTarget }) => setDescription(currentTarget.value)}
             />
           </label>
+        </div>
+        <div class="row fields">
+          {(
+            [
+              ['charge', perCharge, setPerCharge],
+              ['month', monthly, setMonthly],
+            ] as const
+          ).map(([period, value, set]) => (
+            <label key={period}>
+              Asks for a {period} up to ({CURRENCY})
+              <input
+                inputMode="decimal"
+                value={value}
+                onInput={({ currentTarget }) => set(currentTarget.value)}
+              />
+            </label>
+          ))}
         </div>
         <div class="row">
           {(
