@@ -55,6 +55,13 @@ export class Allowance {
     return this.spans.filter(({ to }) => to === undefined || to > at).toSorted((a, b) => a.from - b.from)[0];
   }
 
+  /** The next moment at which a span begins or ends. */
+  turnAfter(at: number): number {
+    return Math.min(
+      ...this.spans.flatMap(({ from, to = Infinity }) => [from, to]).filter((turn) => turn > at),
+    );
+  }
+
   stateAt(at: number): string {
     if (this.decision === 'deny') return 'revoked';
     if (this.decision === 'suspended') return 'suspended';

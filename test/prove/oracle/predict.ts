@@ -154,9 +154,13 @@ class Years {
     const held = this.isHeld(schedule);
     const all: Coming[] = [];
     const add = (at: number, happen: () => void) => all.push({ at: Math.max(at, this.now), happen });
+    const allowance = this.allowance(schedule.terms.customer);
+    const turn = allowance.turnAfter(this.now);
+    // What is held until then is looked at again.
+    if (ended === undefined && turn < Infinity) add(turn, () => undefined);
     if (open?.closesAt !== undefined) add(open.closesAt, () => this.expire(schedule));
     if (open?.retryAt !== undefined && ended === undefined) {
-      const off = this.allowance(schedule.terms.customer).offAfter(lastOf(open.billing).at);
+      const off = allowance.offAfter(lastOf(open.billing).at);
       if (off) add(off.from, () => this.fail(schedule, open.reason, { counted: false }));
       add(this.dueOf(schedule, open.billing.n + 1), () => this.fail(schedule, open.reason));
       if (!held) add(open.retryAt, () => this.charge(schedule, open.billing));
