@@ -282,16 +282,25 @@ export const sql = `
       closed_at        timestamptz,
       PRIMARY KEY (schedule_id, n),
       CHECK (first_attempt_at >= due_at),
-      CHECK ((status = 'skipped') = (attempts = 0)),
+      CHECK (CASE status WHEN 'skipped' THEN attempts = 0 OR reason = 'customer_skipped' ELSE attempts > 0 END),
       CHECK ((attempts = 0) = (first_attempt_at IS NULL)),
       CHECK ((status = 'retrying') = (retry_at IS NOT NULL)),
       CHECK ((status IN ('pending', 'retrying')) = (closed_at IS NULL)),
       CHECK ((status IN ('pending', 'successful')) = (reason IS NULL)),
-      CHECK (status <> 'skipped' OR reason IN ('arrears', 'paused', 'suspended'))
+      CHECK (status <> 'skipped' OR reason IN ('arrears', 'paused', 'suspended', 'customer_skipped'))
     );
     -- A schedule has one charge in hand at a time; later due dates wait for it.
     CREATE UNIQUE INDEX billings_one_open ON billings (schedule_id) WHERE status IN ('pending', 'retrying');
     GRANT SELECT, INSERT, UPDATE (status, reason, attempts, retry_at, closed_at) ON billings TO assent_app;
+
+    -- Billings to come that the customer wants skipped. Once one is due, its billing says so.
+    CREATE TABLE billing_skips (
+      schedule_id text REFERENCES schedules,
+      n           int CHECK (n >= 0),
+      due_at      timestamptz NOT NULL,
+      PRIMARY KEY (schedule_id, n)
+    );
+    GRANT SELECT, INSERT, DELETE ON billing_skips TO assent_app;
 
     -- A bank's transaction id names one movement of money, be it a debit or a refund.
     CREATE TABLE bank_transactions (

@@ -75,6 +75,10 @@ const TABLE = {
     status: 408,
     meaning: 'The request arrived too slowly, and its connection is closed. Send it again.',
   },
+  too_late_to_skip: {
+    status: 409,
+    meaning: 'The bank was asked for this billing, or it has ended (`status`): it stays as it is.',
+  },
   already_answered: {
     status: 409,
     meaning:

@@ -32,7 +32,7 @@ export const PROMISES = {
   ended: 'everything has ended, once',
   told: 'bank, merchant and history say the same',
   debited: 'one debit at most, and every refused one is an exception',
-  limits: 'spending limits held, and what was declined is free again',
+  limits: 'spending limits held, and what did not move is free again',
   refunds: 'no more is sent back than was paid',
   schedules: 'each due date is charged once',
   revoked: 'nothing is asked for after the answer to a revocation',

@@ -15,7 +15,7 @@ export type HeadersTooLarge = {
  * What was refused and why, for programs: one of a closed list; `docs/errors.md` says what
  * to do
  */
-export type ErrorCode = 'invalid_request' | 'currency_mismatch' | 'unauthenticated' | 'forbidden' | 'cross_site' | 'not_approved' | 'merchant_not_trusted' | 'party_disabled' | 'limit_reached' | 'consent_not_yet_valid' | 'consent_expired' | 'consent_paused' | 'not_found' | 'method_not_allowed' | 'request_too_slow' | 'already_answered' | 'late_answer' | 'duplicate_transaction_id' | 'not_a_charge' | 'not_refundable' | 'not_cancellable' | 'exceeds_remaining' | 'held_by_exception' | 'already_resolved' | 'resolution_not_allowed' | 'booked_at_bank' | 'intent_open' | 'consent_not_active' | 'schedule_ended' | 'schedule_suspended' | 'already_linked' | 'client_ref_taken' | 'delivery_withdrawn' | 'no_webhook_url' | 'clock_advancing' | 'sandbox_refused' | 'idempotency_key_in_use' | 'body_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'rate_limited' | 'asked_too_often' | 'headers_too_large' | 'internal' | 'unavailable' | 'outcome_unknown';
+export type ErrorCode = 'invalid_request' | 'currency_mismatch' | 'unauthenticated' | 'forbidden' | 'cross_site' | 'not_approved' | 'merchant_not_trusted' | 'party_disabled' | 'limit_reached' | 'consent_not_yet_valid' | 'consent_expired' | 'consent_paused' | 'not_found' | 'method_not_allowed' | 'request_too_slow' | 'too_late_to_skip' | 'already_answered' | 'late_answer' | 'duplicate_transaction_id' | 'not_a_charge' | 'not_refundable' | 'not_cancellable' | 'exceeds_remaining' | 'held_by_exception' | 'already_resolved' | 'resolution_not_allowed' | 'booked_at_bank' | 'intent_open' | 'consent_not_active' | 'schedule_ended' | 'schedule_suspended' | 'already_linked' | 'client_ref_taken' | 'delivery_withdrawn' | 'no_webhook_url' | 'clock_advancing' | 'sandbox_refused' | 'idempotency_key_in_use' | 'body_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'rate_limited' | 'asked_too_often' | 'headers_too_large' | 'internal' | 'unavailable' | 'outcome_unknown';
 
 export type TokenRequest = {
   grant_type: 'client_credentials';
@@ -529,7 +529,7 @@ export type Billing = {
   n: number;
   /** Due date; UTC */
   dueDate: string;
-  /** `scheduled`: the next one, not yet due */
+  /** `scheduled`: the next one, not yet due; `skipped` ones may still be to come */
   status: 'scheduled' | 'pending' | 'retrying' | 'successful' | 'failed' | 'skipped';
   /** Why it was `skipped` or `failed`; otherwise left out */
   reason?: string | null;
@@ -2070,6 +2070,8 @@ export type RecurringUpdatedItem = {
   /** The amount before; only after a change of terms; in major units */
   previousAmount?: number;
   effectiveFrom?: string | null;
+  skipped?: RecurringUpdatedItemSkipped;
+  unskipped?: RecurringUpdatedItemUnskipped;
   /**
    * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
    * higher number is newer, and a missing one is still on its way, or lost
@@ -2782,6 +2784,22 @@ export type ExceptionResolvedItemResolution = 'no_money_moved' | 'reversed' | 'c
 
 /** Why it is `suspended`: the first that holds; otherwise `null` */
 export type RecurringUpdatedItemSuspendedReason = 'not_approved' | 'consent_not_yet_valid' | 'consent_expired' | 'consent_paused' | 'merchant_not_trusted' | 'party_disabled';
+
+/** The customer has this billing skipped */
+export type RecurringUpdatedItemSkipped = {
+  /** Number of the due date, from 0 */
+  n: number;
+  /** Due date; UTC */
+  dueDate: string;
+};
+
+/** The customer has it charged after all */
+export type RecurringUpdatedItemUnskipped = {
+  /** Number of the due date, from 0 */
+  n: number;
+  /** Due date; UTC */
+  dueDate: string;
+};
 
 export type CreateTokenRefusal400 = {
   /** One of RFC 6749 §5.2, or `temporarily_unavailable` or `server_error` */
@@ -4076,6 +4094,64 @@ export type CancelSubscriptionRefusal409 = {
   /** Human-readable text; do not parse it */
   message: string;
   data?: CancelSubscriptionRefusal409Data;
+};
+
+export type SkipBillingBody = {
+  /** Number of the due date, from 0 */
+  n: number;
+};
+
+export type SkipBillingResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: Subscription;
+};
+
+export type SkipBillingRefusal409Data = {
+  /** `scheduled`: the next one, not yet due; `skipped` ones may still be to come */
+  status: 'scheduled' | 'pending' | 'retrying' | 'successful' | 'failed' | 'skipped';
+};
+
+export type SkipBillingRefusal409 = {
+  /** The HTTP status */
+  statusCode: 409;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: SkipBillingRefusal409Data;
+};
+
+export type UnskipBillingBody = {
+  /** Number of the due date, from 0 */
+  n: number;
+};
+
+export type UnskipBillingResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: Subscription;
+};
+
+export type UnskipBillingRefusal409Data = {
+  /** `scheduled`: the next one, not yet due; `skipped` ones may still be to come */
+  status: 'scheduled' | 'pending' | 'retrying' | 'successful' | 'failed' | 'skipped';
+};
+
+export type UnskipBillingRefusal409 = {
+  /** The HTTP status */
+  statusCode: 409;
+  success: false;
+  code: ErrorCode;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data?: UnskipBillingRefusal409Data;
 };
 
 export type ListAgreementsResultData = {
@@ -5501,6 +5577,24 @@ export interface Operations {
     };
     answer: CancelSubscriptionResult;
   };
+  /** Skip one billing of a customer’s subscription */
+  skipBilling: {
+    path: {
+      /** Id of a recurring schedule. One that is malformed counts as unknown. */
+      scheduleId: string;
+    };
+    body: SkipBillingBody;
+    answer: SkipBillingResult;
+  };
+  /** Charge a skipped billing after all */
+  unskipBilling: {
+    path: {
+      /** Id of a recurring schedule. One that is malformed counts as unknown. */
+      scheduleId: string;
+    };
+    body: UnskipBillingBody;
+    answer: UnskipBillingResult;
+  };
   /** List agreements */
   listAgreements: {
     query?: {
@@ -5940,6 +6034,8 @@ export const OPERATIONS = {
   listSubscriptions: {'method':'GET','path':'/v1/bank/customer/subscriptions','list':{'items':'subscriptions','next':'page'}},
   getSubscription: {'method':'GET','path':'/v1/bank/customer/subscriptions/{scheduleId}'},
   cancelSubscription: {'method':'POST','path':'/v1/bank/customer/subscriptions/{scheduleId}/cancel'},
+  skipBilling: {'method':'POST','path':'/v1/bank/customer/subscriptions/{scheduleId}/skip'},
+  unskipBilling: {'method':'POST','path':'/v1/bank/customer/subscriptions/{scheduleId}/unskip'},
   listAgreements: {'method':'GET','path':'/v1/agreements','list':{'items':'agreements','next':'page'}},
   getAgreement: {'method':'GET','path':'/v1/agreements/{agreementId}'},
   releaseAgreement: {'method':'POST','path':'/v1/agreements/{agreementId}/release'},

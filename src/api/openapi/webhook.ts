@@ -4,7 +4,7 @@ import type { WebhookType } from '../../domain/webhook/webhook';
 import type { WebhookItem } from '../../domain/webhook/webhook-item';
 import { billingRequest } from '../billing/billing-request-schema';
 import { batchOutcome } from '../customer/migration-schema';
-import { schedule, scheduleStatus } from '../recurring/recurring-schema';
+import { schedule, scheduleStatus, skippedBilling } from '../recurring/recurring-schema';
 import { oneOf } from '../http/request-fields';
 import * as shown from '../http/response-fields';
 import { exceptionFields } from '../billing/reconciliation-exception';
@@ -281,7 +281,7 @@ const DOCUMENTED = {
     to: ['merchant', 'bank'],
     summary: 'A recurring schedule has changed',
     description:
-      'Its status or its terms changed. A merchant retrieves the terms with `GET /v1/billing/recurring/{scheduleId}`, a bank lists them with `GET /v1/bank/customer/subscriptions`.',
+      'Its status or its terms changed, or the customer has one billing skipped. A merchant retrieves the terms with `GET /v1/billing/recurring/{scheduleId}`, a bank lists them with `GET /v1/bank/customer/subscriptions`.',
     item: {
       scheduleId: shown.id('schedule'),
       status: scheduleStatus,
@@ -299,6 +299,8 @@ const DOCUMENTED = {
         )
         .nullable()
         .optional(),
+      skipped: skippedBilling('The customer has this billing skipped').optional(),
+      unskipped: skippedBilling('The customer has it charged after all').optional(),
     },
   },
   'migration.completed': {

@@ -196,11 +196,22 @@ export const subscription = z
   })
   .meta({ id: 'Subscription' });
 
+const billingN = z.int().min(0).meta({ description: 'Number of the due date, from 0', example: 0 });
+
+export const skippedBilling = (what: string) =>
+  z.strictObject({ n: billingN, dueDate: shown.moment('Due date') }).meta({ description: what });
+
+export const billingToSkip = z.strictObject({ n: billingN });
+
 const billing = z
   .strictObject({
-    n: z.int().min(0).meta({ description: 'Number of the due date, from 0', example: 0 }),
+    n: billingN,
     dueDate: shown.moment('Due date'),
-    status: oneOf(BILLING_STATUSES, '`scheduled`: the next one, not yet due', 'successful'),
+    status: oneOf(
+      BILLING_STATUSES,
+      '`scheduled`: the next one, not yet due; `skipped` ones may still be to come',
+      'successful',
+    ),
     reason: shown.seldom(z.string().nullable(), 'Why it was `skipped` or `failed`; otherwise left out'),
     attempts: z
       .array(
@@ -226,6 +237,7 @@ export const subscriptionWithBillings = subscription
   .meta({ id: 'SubscriptionWithBillings' });
 
 export const endedSchedule = z.strictObject({ status: scheduleStatus });
+export const begunBilling = z.strictObject({ status: billing.shape.status });
 export const refusedByLimits = z.strictObject({
   limit: shown.seldom(limit, 'The limit that refuses each charge; only with `limit_reached`'),
 });

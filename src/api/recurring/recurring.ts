@@ -7,6 +7,7 @@ import {
   pauseSchedule,
   resumeSchedule,
 } from '../../database/schedule/change-schedule';
+import { skipBilling } from '../../database/schedule/skip-billing';
 import { createSchedule } from '../../database/schedule/create-schedule';
 import {
   listSchedules,
@@ -77,6 +78,16 @@ const action =
   (call: PathCall<typeof schema.schedulePath>) =>
     act(call, shown, (trx) => change(trx, call.caller, call.params.scheduleId));
 
+const skipping =
+  (skips: boolean) =>
+  (call: Call<z.output<typeof schema.billingToSkip>, unknown, z.output<typeof schema.schedulePath>>) => {
+    const { body, caller, deps, params } = call;
+    const rules = recurringRules(deps.config);
+    return act(call, subscriptionData, (trx) =>
+      skipBilling(trx, rules, { caller, scheduleId: params.scheduleId }, { n: body.n, skips }),
+    );
+  };
+
 function changeRecurring(
   call: Call<z.output<typeof schema.scheduleChange>, unknown, z.output<typeof schema.schedulePath>>,
 ) {
@@ -140,8 +151,9 @@ function billingsData({ nextN, nextDueAt }: ScheduleRecord, billings: BillingRec
     ...((status === 'skipped' || status === 'failed') && { reason }),
     attempts: attempts.map(({ limit, ...attempt }) => ({ ...attempt, ...(limit && { limit }) })),
   }));
-  if (nextDueAt === null) return past;
-  return [...past, { n: nextN, dueDate: nextDueAt, status: 'scheduled' as const, attempts: [] }];
+  if (nextDueAt === null || past.some(({ n }) => n === nextN)) return past;
+  const next = { n: nextN, dueDate: nextDueAt, status: 'scheduled' as const, attempts: [] };
+  return [...past, next].sort((one, other) => one.n - other.n);
 }
 
 const route = section('Recurring billing');
@@ -152,6 +164,14 @@ const SUBSCRIPTIONS = '/v1/bank/customer/subscriptions';
 const ended = {
   refusals: { schedule_ended: 'The schedule has ended (`data.status`)' },
   refusedWith: { 409: { data: schema.endedSchedule, example: { status: 'cancelled' } } },
+} satisfies Partial<Operation>;
+
+const tooLate = {
+  refusals: {
+    too_late_to_skip: 'Your bank was asked for the billing, or it has ended (`data.status`)',
+    not_found: 'There is no such schedule, or it will have no such billing',
+  },
+  refusedWith: { 409: { data: schema.begunBilling, example: { status: 'pending' } } },
 } satisfies Partial<Operation>;
 
 const changed = (example?: object) => ({
@@ -276,5 +296,25 @@ export const recurringRoutes = (config: Config) => [
     },
     ...ended,
     handle: action(cancelSchedule, subscriptionData),
+  }),
+  route('post', `${SUBSCRIPTIONS}/:scheduleId/skip`, {
+    id: 'skipBilling',
+    summary: 'Skip one billing of a customer’s subscription',
+    description:
+      'At the customer’s request billing `n`, at most 1 000 after the next, is `skipped` for `customer_skipped`, and does not count in `maxBillings`. Possible until your bank is asked for it, and between two attempts. Both sides receive the webhook `recurring.updated` with `skipped`.',
+    takes: { ...BANK, params: schema.schedulePath, body: schema.billingToSkip },
+    answers: { 200: { description: 'The billing is skipped', data: schema.subscription } },
+    ...tooLate,
+    handle: skipping(true),
+  }),
+  route('post', `${SUBSCRIPTIONS}/:scheduleId/unskip`, {
+    id: 'unskipBilling',
+    summary: 'Charge a skipped billing after all',
+    description:
+      'Takes back the skipping of billing `n` until it is due. Both sides receive the webhook `recurring.updated` with `unskipped`.',
+    takes: { ...BANK, params: schema.schedulePath, body: schema.billingToSkip },
+    answers: { 200: { description: 'The billing is charged when it is due', data: schema.subscription } },
+    ...tooLate,
+    handle: skipping(false),
   }),
 ];

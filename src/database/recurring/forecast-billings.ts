@@ -130,6 +130,7 @@ interface Ahead
   until: Date;
   starts: Date[];
   holds: { reason: 'paused' | 'suspended'; from: string; to: string | null }[];
+  skips: number[];
 }
 
 function aheadOf(one: Ahead, open: ReturnType<typeof openBilling>): ScheduleAhead {
@@ -138,6 +139,7 @@ function aheadOf(one: Ahead, open: ReturnType<typeof openBilling>): ScheduleAhea
     amount: one.nextAmount,
     open,
     starts: one.starts,
+    skips: one.skips,
     holds: one.holds.map(({ reason, from, to }) => ({
       reason,
       from: new Date(from),
@@ -186,6 +188,7 @@ function readAhead(
         SELECT coalesce(jsonb_agg(jsonb_build_object('reason', reason, 'from', from_at, 'to', to_at)), '[]')
         FROM (${raw(HELD_BY_AGREEMENT)}) AS held
         WHERE to_at IS NULL OR to_at > s.next_due_at) AS holds,
+      ARRAY(SELECT n FROM billing_skips WHERE schedule_id = s.id AND n >= s.next_n) AS skips,
       ${raw(IN_HAND)}
     FROM (SELECT id FROM (${inState('active', after)} UNION ALL ${inState('past_due', after)}) AS either
           ORDER BY id LIMIT ${PAGE}) AS page

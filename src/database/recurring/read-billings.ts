@@ -78,13 +78,14 @@ export async function readBillingsSeen(
     SELECT business_now(s.merchant_id) AS now,
       ${startsOf(rules)},
       -- A suspension outranks a pause, as it does in the status.
-      (SELECT max(reason) FROM (
+      CASE WHEN EXISTS (SELECT FROM billing_skips WHERE schedule_id = s.id AND n = ${schedule.nextN})
+        THEN 'customer_skipped' ELSE (SELECT max(reason) FROM (
          SELECT reason, from_at, to_at FROM schedule_holds WHERE schedule_id = s.id
          UNION ALL
          SELECT 'suspended', from_at, to_at FROM entity_holds
          WHERE entity_id IN (s.merchant_id, s.bank_id) AND merchant_id = s.merchant_id
          UNION ALL ${raw(HELD_BY_AGREEMENT)}) AS held
-       WHERE from_at <= ${dueAt} AND (to_at IS NULL OR to_at > ${dueAt})) AS held_for,
+       WHERE from_at <= ${dueAt} AND (to_at IS NULL OR to_at > ${dueAt})) END AS held_for,
       ${raw(IN_HAND)}
     FROM schedules s ${raw(JOIN_IN_HAND)}
     WHERE s.id = ${schedule.id}`;

@@ -142,7 +142,11 @@ export async function changeSchedule(
 }
 
 /** Locks a schedule of the caller's, in line with its agreement. @throws Failure not_found */
-async function lockScheduleOfParty(trx: Transaction, party: Party, scheduleId: string): Promise<ScheduleRow> {
+export async function lockScheduleOfParty(
+  trx: Transaction,
+  party: Party,
+  scheduleId: string,
+): Promise<ScheduleRow> {
   const found = await trx.row`
     SELECT FROM schedules s WHERE s.id = ${scheduleId} AND s.${ownedBy(party)}`;
   if (!found) throw new Failure('not_found', 'There is no such schedule.');

@@ -85,11 +85,14 @@ export async function readSchedule(db: Executor, party: Party, scheduleId: strin
   return schedule;
 }
 
-/** The billings of a schedule that the caller was found to have. */
+/** Billings of a schedule that the caller was found to have, and those to come that are skipped. */
 export async function readBillings(db: Executor, scheduleId: string): Promise<BillingRecord[]> {
   const latest = await db.rows<Omit<BillingRecord, 'attempts'>>`
-    SELECT n, due_at, status, reason FROM billings
-    WHERE schedule_id = ${scheduleId} ORDER BY n DESC LIMIT ${BILLINGS_MAX}`;
+    SELECT n, due_at, status, reason FROM billings WHERE schedule_id = ${scheduleId}
+    UNION ALL
+    SELECT k.n, k.due_at, 'skipped', 'customer_skipped' FROM billing_skips k JOIN schedules s ON s.id = k.schedule_id
+    WHERE s.id = ${scheduleId} AND k.n >= s.next_n AND s.next_due_at IS NOT NULL
+    ORDER BY n DESC LIMIT ${BILLINGS_MAX}`;
   const billings = latest.toReversed().map((billing): BillingRecord => ({ ...billing, attempts: [] }));
   const byN = new Map(billings.map((billing) => [billing.n, billing]));
   const attempts = await db.rows<BillingRecord['attempts'][number] & { n: number }>`

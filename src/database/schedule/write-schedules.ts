@@ -43,7 +43,9 @@ export interface ScheduleChange {
   /** The cause of the change of status or terms. */
   cause: Cause;
   /** The change's event, where the new status does not name it. */
-  event?: 'schedule.paused' | 'schedule.resumed' | 'schedule.changed';
+  event?: `schedule.${'paused' | 'resumed' | 'changed' | 'skipped' | 'unskipped'}`;
+  /** The billing that is skipped, or is not after all. */
+  billing?: { n: number; dueAt: Date };
   /** For the record, beside the new and the former status. */
   details?: Record<string, unknown>;
   steps?: readonly ScheduleStep[];
@@ -143,10 +145,11 @@ function stepOf(after: ScheduleRow, step: ScheduleStep): ScheduleTransition {
 }
 
 /** The change of the status or the terms. */
-function changeOf({ before, after, cause, event, details }: ScheduleChange): ScheduleTransition {
+function changeOf({ before, after, cause, event, details, billing }: ScheduleChange): ScheduleTransition {
   const { id, status, merchantId, amount, currency, nextDueAt } = after;
   const previousStatus = before.status;
   const ofTerms = event === 'schedule.changed';
+  const ofBilling = billing && { n: billing.n, dueDate: billing.dueAt };
   const item = {
     status,
     previousStatus,
@@ -158,6 +161,8 @@ function changeOf({ before, after, cause, event, details }: ScheduleChange): Sch
     // New terms hold from the next due date on.
     previousAmount: ofTerms ? before.amount : undefined,
     effectiveFrom: ofTerms ? nextDueAt : undefined,
+    skipped: event === 'schedule.skipped' ? ofBilling : undefined,
+    unskipped: event === 'schedule.unskipped' ? ofBilling : undefined,
   };
   const { waiting } = before;
   const signal = signalOf({ before, after });
@@ -165,7 +170,7 @@ function changeOf({ before, after, cause, event, details }: ScheduleChange): Sch
     event: event ?? `schedule.${status}`,
     cause,
     row: rowOf(after, after.now),
-    details: { status, previousStatus, suspendedReason: after.suspendedReason, ...details },
+    details: { status, previousStatus, suspendedReason: after.suspendedReason, ...billing, ...details },
     announces: { 'recurring.updated': toBothSides(after, item) },
     wakes: signal ? { workflowId: workflowIds.recurring(id), merchantId, waiting, signal } : null,
   };

@@ -52,7 +52,9 @@ interface Others {
 }
 
 type Schedules = {
-  [Event in `schedule.${ScheduleStatus | 'resumed'}`]: Quiet & Wakes & Announces<'recurring.updated'>;
+  [Event in `schedule.${ScheduleStatus | 'resumed' | 'skipped' | 'unskipped'}`]: Quiet &
+    Wakes &
+    Announces<'recurring.updated'>;
 } & { [Event in `schedule.billing_${(typeof BILLING_STATUSES)[number] | 'charged'}`]: Quiet };
 
 type Parts = Others & Schedules;

@@ -19,6 +19,8 @@ export interface ScheduleAhead {
   starts: readonly Date[];
   /** Spans without charges that reach beyond its next due date. */
   holds: readonly Hold[];
+  /** Billings to come that the customer has skipped. */
+  skips: readonly number[];
 }
 
 interface Hold {
@@ -53,7 +55,8 @@ export function* chargesAhead(
   let { starts } = ahead;
   let at = now;
   for (;;) {
-    const heldFor = heldOn(ahead.holds, schedule, rules);
+    const isSkipped = ahead.skips.includes(schedule.nextN);
+    const heldFor = isSkipped ? 'customer_skipped' : heldOn(ahead.holds, schedule, rules);
     const step = nextStep(factsOf(schedule, { open, starts, heldFor }, at, rules));
     switch (step.do) {
       case 'charge':

@@ -35,8 +35,8 @@ export interface NextBilling {
   chargeFrom: number;
   /** First moment at which a charge is too late. */
   arrearsFrom: number;
-  /** The due date lies in a span without charges. */
-  heldFor: 'paused' | 'suspended' | null;
+  /** The customer has it skipped, or the due date lies in a span without charges. */
+  heldFor: HeldFor | null;
 }
 
 type OpenBilling = {
@@ -61,7 +61,9 @@ export type ChargeOutcome =
   /** When another attempt may come; null where this decline allows none. */
   | { status: 'declined'; retryAt: number | null };
 
-type SkipReason = 'arrears' | 'paused' | 'suspended';
+export type HeldFor = 'paused' | 'suspended' | 'customer_skipped';
+
+type SkipReason = HeldFor | 'arrears';
 
 export type Step =
   /** Ask the bank for the money; attempts count from 1. */

@@ -2,7 +2,7 @@ import { dueDate, type Frequency } from '../calendar';
 import { billingRetryAt, isRetryable } from './billing-retry';
 import type { Limit } from '../spending-limit';
 import { hasEnded, type ScheduleStatus } from './recurring';
-import { isHeld, type ChargeOutcome, type Facts, type NextBilling } from './recurring-step';
+import { isHeld, type ChargeOutcome, type Facts, type HeldFor, type NextBilling } from './recurring-step';
 
 /** The moments that `nextStep` compares, computed from the calendar and the network's settings. */
 
@@ -63,8 +63,8 @@ export interface Billings {
    * When the latest billings were first charged, newest first; `catchUpPerDay` of them are enough.
    */
   starts: readonly Date[];
-  /** Whether the due date of the schedule's next billing lies in a span without charges. */
-  heldFor: 'paused' | 'suspended' | null;
+  /** Of the schedule's next billing. */
+  heldFor: HeldFor | null;
 }
 
 const DAY_MS = 86_400_000;
@@ -86,18 +86,22 @@ export function factsOf(schedule: Schedule, billings: Billings, now: Date, rules
   };
 }
 
-/** @returns undefined where the schedule has no further billing */
+/**
+ * @param later a billing after the next, and how many before it will be skipped
+ * @returns undefined where the schedule will not have it, unless more are skipped
+ */
 export function nextBilling(
   schedule: Schedule,
   hasOpen: boolean,
   rules: RecurringRules,
+  { n, skipped } = { n: schedule.nextN, skipped: 0 },
 ): { n: number; dueAt: Date } | undefined {
   if (hasEnded(schedule.status)) return undefined;
   // The open billing will run, however it ends.
-  const used = schedule.ran + (hasOpen ? 1 : 0);
+  const used = schedule.ran + (hasOpen ? 1 : 0) + n - schedule.nextN - skipped;
   if (schedule.maxBillings !== null && used >= schedule.maxBillings) return undefined;
-  const dueAt = due(schedule, schedule.nextN, rules);
-  return schedule.endAt !== null && dueAt > schedule.endAt ? undefined : { n: schedule.nextN, dueAt };
+  const dueAt = due(schedule, n, rules);
+  return schedule.endAt !== null && dueAt > schedule.endAt ? undefined : { n, dueAt };
 }
 
 function nextOf(
@@ -108,10 +112,11 @@ function nextOf(
 ): NextBilling {
   const dueAt = next.dueAt.getTime();
   const oldest = starts[rules.catchUpPerDay - 1];
+  const noticeAt = dueAt - NOTICE_MS;
   return {
     n: next.n,
     dueAt,
-    noticeAt: isNoticed(schedule, next.n, dueAt - NOTICE_MS) ? dueAt - NOTICE_MS : null,
+    noticeAt: heldFor !== 'customer_skipped' && isNoticed(schedule, next.n, noticeAt) ? noticeAt : null,
     chargeFrom: Math.max(dueAt, oldest ? oldest.getTime() + CATCH_UP_SPAN_MS : dueAt),
     arrearsFrom: dueAt + rules.arrearsDays * DAY_MS + 1,
     heldFor,

@@ -92,6 +92,8 @@ interface Items {
     billingsCompleted: number;
     previousAmount: bigint | undefined;
     effectiveFrom: Date | null | undefined;
+    skipped: SkippedBilling | undefined;
+    unskipped: SkippedBilling | undefined;
   };
   'migration.completed': {
     batchId: string;
@@ -108,6 +110,7 @@ type IntentEnd = Intent & { lookupID: string; reason: string | null };
 type Charge = Money & { billingRequestId: string; reference: string };
 type Refund = Money & { refundId: string; reference: string; originalReference: string };
 type Schedule = Money & { scheduleId: string };
+type SkippedBilling = { n: number; dueDate: Date | string };
 
 type Question = {
   customerId: string;

@@ -373,6 +373,39 @@ describe('a schedule', () => {
     expect((await stranger.get(`${SUBSCRIPTIONS}/${scheduleId}`)).status).toBe(404);
   });
 
+  test('has one billing skipped by its customer, who may have it charged after all', async () => {
+    await run(scheduleId);
+    await answer();
+    await run(scheduleId);
+    const skip = (n: number, word = 'skip', by = parties.bank) =>
+      by.post(`${SUBSCRIPTIONS}/${scheduleId}/${word}`, { n });
+    const billings = async () => {
+      const { billings: all } = await parties.bank.read(`${SUBSCRIPTIONS}/${scheduleId}`);
+      return (all as Record<string, unknown>[]).map(({ n, status, reason }) => [n, status, reason]);
+    };
+    expect((await skip(2)).status).toBe(200);
+    const inTurn = [
+      [0, 'successful', undefined],
+      [1, 'scheduled', undefined],
+      [2, 'skipped', 'customer_skipped'],
+    ];
+    expect(await billings()).toEqual(inTurn);
+    expect((await skip(1)).status).toBe(200);
+    expect(await billings()).toEqual([inTurn[0], [1, 'skipped', 'customer_skipped'], inTurn[2]]);
+    expect((await skip(1, 'unskip')).status).toBe(200);
+    expect(await billings()).toEqual(inTurn);
+    expect(await skip(0)).toMatchObject({
+      status: 409,
+      body: { code: 'too_late_to_skip', data: { status: 'successful' } },
+    });
+    expect((await skip(1, 'skip', parties.merchant)).status).toBe(403);
+    expect((await skip(1, 'skip', (await served.parties()).bank)).status).toBe(404);
+    expect((await skip(1_002)).status).toBe(404);
+    await act('cancel');
+    expect((await skip(1)).status).toBe(404);
+    expect(await billings()).toEqual([inTurn[0]]);
+  });
+
   test('is in the bank’s list by customer, status and amount, each once', async () => {
     for (const amount of [30_000n, 10_000n, 20_000n]) await makeSchedule(served.db, parties, { amount });
     await act('cancel');

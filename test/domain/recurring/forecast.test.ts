@@ -18,6 +18,7 @@ function ahead(
     open: undefined,
     starts: [],
     holds: [],
+    skips: [],
     ...more,
   };
   return [...chargesAhead(one, now, until, rules)]
@@ -30,6 +31,11 @@ const declined = { ...inHand, chargeStatus: 'declined', declineReason: 'insuffic
 const retrying = { ...declined, status: 'retrying', retryAt: day(1) } as const;
 
 describe('the charges to come', () => {
+  it('have none that the customer has skipped, and one more at the end of those that were agreed', () => {
+    const terms = { maxBillings: 2 };
+    expect(ahead(hour(1), day(5), { ...terms, nextN: 1 }, { skips: [1, 3] })).toEqual(['48×5', '96×5']);
+  });
+
   it('are three a day of what an outage has left, so that later ones are put off as they will be', () => {
     // Five are overdue, and the sixth is due in an hour.
     expect(ahead(hour(119), day(7))).toEqual(['119×5', '119×5', '119×5', '143×5', '143×5', '143×5', '167×5']);
@@ -63,7 +69,7 @@ describe('the charges to come', () => {
 });
 
 it('lets its caller go on between the steps of years that were missed', () => {
-  const one = { schedule: daily, amount: 5n, open: undefined, starts: [], holds: [] };
+  const one = { schedule: daily, amount: 5n, open: undefined, starts: [], holds: [], skips: [] };
   let steps = 0;
   for (const charge of chargesAhead(one, day(3_650), day(3_651), rules)) {
     if (charge) break;

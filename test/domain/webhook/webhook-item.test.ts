@@ -12,6 +12,8 @@ const item = (currency: string) => ({
   currency,
   previousAmount: 1n,
   effectiveFrom: null,
+  skipped: undefined,
+  unskipped: undefined,
 });
 
 it('goes out in major units of its currency and in UTC, its fields in their order', () => {

@@ -509,10 +509,21 @@ class Years {
       const past = schedule.billings.find(({ n }) => n === billing);
       return what === 'skip' && past?.reason === 'customer_skipped' ? 200 : 409;
     }
-    if (ended !== undefined) return 409;
+    if (!this.willHave(schedule, billing)) return 404;
     if (what === 'skip') skips.add(billing);
     else skips.delete(billing);
     return 200;
+  }
+
+  private willHave(
+    { terms, nextN, ran, open, maxBillings, ended, skips }: Schedule,
+    billing: number,
+  ): boolean {
+    if (ended !== undefined) return false;
+    const skipped = [...skips].filter((n) => n >= nextN && n < billing).length;
+    const before = ran + (open ? 1 : 0) + billing - nextN - skipped;
+    const dueAt = this.plan.zone.due(terms.startAt, terms.frequency, terms.interval, billing);
+    return before < (maxBillings ?? Infinity) && dueAt <= (terms.endAt ?? Infinity);
   }
 
   private holdOrFree(): void {
