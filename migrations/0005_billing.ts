@@ -52,6 +52,10 @@ export const sql = `
       terms_since          timestamptz,
       -- The customer's pause ends then; infinity: once the customer resumes.
       paused_until         timestamptz,
+      -- When its workflow has something to do next; null as long as there is nothing to come.
+      acts_at              timestamptz,
+      -- The end of the span that both sides were told of beforehand.
+      expiring_told        timestamptz,
       -- Sums pending or settled in the windows that hold the latest day counted, in minor units, and
       -- their charges. A charge counts by one guarded UPDATE; in a later window they start anew.
       spent_on             date NOT NULL DEFAULT '-infinity',
@@ -88,6 +92,9 @@ export const sql = `
       CHECK (paused_until IS NULL OR decision <> 'deny')
       -- Each charge changes the sums, which no index has.
     ) WITH (fillfactor = 70);
+    CREATE INDEX agreements_acting ON agreements (merchant_id, acts_at) WHERE acts_at IS NOT NULL;
+    CREATE INDEX agreements_due ON agreements (acts_at) WHERE acts_at IS NOT NULL;
+    CREATE INDEX agreements_waiting ON agreements (id) WHERE acts_at IS NOT NULL;
     CREATE INDEX agreements_of_bank ON agreements (bank_id, id);
     CREATE INDEX agreements_of_bank_and_merchant ON agreements (bank_id, merchant_id, id);
     CREATE INDEX agreements_of_bank_by_decision ON agreements (bank_id, decision, id);
@@ -98,7 +105,7 @@ export const sql = `
     CREATE INDEX agreements_of_provider_by_decision ON agreements (provider_id, decision, id)
       WHERE provider_id IS NOT NULL;
     GRANT SELECT, INSERT (id, merchant_id, customer_id, bank_id, currency, payment_id_key, created_at, updated_at),
-      UPDATE (decision, blocked, currency, limits, terms, terms_since, paused_until, spent_on, spent_daily, spent_weekly,
+      UPDATE (decision, blocked, currency, limits, terms, terms_since, paused_until, acts_at, expiring_told, spent_on, spent_daily, spent_weekly,
       spent_monthly, spent_yearly, spent_total, charges_daily, charges_weekly, charges_monthly, charges_yearly,
       charges_total, sequence, updated_at, announced, announced_to_bank, approved, granted_at, currency_before, limits_before)
       ON agreements TO assent_app;

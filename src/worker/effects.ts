@@ -5,6 +5,7 @@ import { createAnswerTimeout } from '../activities/answer-timeout';
 import { createBankFileActivities } from '../activities/bank-file';
 import { createBillingRequestActivities } from '../activities/billing-request';
 import { createBooksActivities } from '../activities/books';
+import { createConsentActivities } from '../activities/consent';
 import { createCustomerMigrationActivities } from '../activities/customer-migration';
 import { createIntentActivities } from '../activities/intent';
 import { createRecoverActivities, type CountRecovered } from '../activities/recover';
@@ -45,6 +46,7 @@ export function createEffects({ config, log, registry, db, client, traces }: Wor
     activities: {
       ...createBillingRequestActivities(db, answerTimeout.calls),
       ...createBankFileActivities(db, config.BOOKING_DAYS, log),
+      ...createConsentActivities(db),
       ...createCustomerMigrationActivities(db),
       ...createBooksActivities(db, WHOLE_MAX, log),
       ...createIntentActivities(db),

@@ -1,6 +1,7 @@
 export { bankStatement } from './bank-file';
 export { billingRequest } from './billing-request';
 export { chain, verify } from './books';
+export { consent } from './consent';
 export { customerMigration } from './customer-migration';
 export { intent } from './intent';
 export { recover as reconcile } from './recover';

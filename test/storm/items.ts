@@ -42,7 +42,9 @@ export function subjectOf({ type, item }: ReceivedItem): string | undefined {
         ? 'exceptionId'
         : type.startsWith('billing.intent')
           ? 'intentId'
-          : 'billingRequestId';
+          : type.startsWith('decision.')
+            ? 'id'
+            : 'billingRequestId';
   const id = item[field];
   return typeof id === 'string' ? id : undefined;
 }

@@ -1,3 +1,4 @@
+import './on-one-server/consent';
 import './on-one-server/recover';
 import './on-one-server/refund';
 import './on-one-server/sandbox-clock';

@@ -1353,7 +1353,7 @@ export type Delivery = {
   /** Id of an event */
   eventId: string;
   /** Type of the webhook */
-  webhookType: 'billing.intent' | 'billing.request' | 'billing.intent.response' | 'billing.response' | 'billing.closed' | 'billing.intent.closed' | 'decision.updated' | 'refund.request' | 'refund.response' | 'refund.returned' | 'exception.opened' | 'exception.resolved' | 'recurring.upcoming' | 'recurring.updated' | 'billing.credit' | 'billing.reversed' | 'migration.completed' | 'webhook.test' | 'webhook.endpoint_changed';
+  webhookType: 'billing.intent' | 'billing.request' | 'billing.intent.response' | 'billing.response' | 'billing.closed' | 'billing.intent.closed' | 'decision.updated' | 'decision.expiring' | 'refund.request' | 'refund.response' | 'refund.returned' | 'exception.opened' | 'exception.resolved' | 'recurring.upcoming' | 'recurring.updated' | 'billing.credit' | 'billing.reversed' | 'migration.completed' | 'webhook.test' | 'webhook.endpoint_changed';
   batchId: string | null;
   /** Status of the delivery */
   status: 'pending' | 'delivered' | 'failed';
@@ -1375,7 +1375,7 @@ export type DeliveryWithBody = {
   /** Id of an event */
   eventId: string;
   /** Type of the webhook */
-  webhookType: 'billing.intent' | 'billing.request' | 'billing.intent.response' | 'billing.response' | 'billing.closed' | 'billing.intent.closed' | 'decision.updated' | 'refund.request' | 'refund.response' | 'refund.returned' | 'exception.opened' | 'exception.resolved' | 'recurring.upcoming' | 'recurring.updated' | 'billing.credit' | 'billing.reversed' | 'migration.completed' | 'webhook.test' | 'webhook.endpoint_changed';
+  webhookType: 'billing.intent' | 'billing.request' | 'billing.intent.response' | 'billing.response' | 'billing.closed' | 'billing.intent.closed' | 'decision.updated' | 'decision.expiring' | 'refund.request' | 'refund.response' | 'refund.returned' | 'exception.opened' | 'exception.resolved' | 'recurring.upcoming' | 'recurring.updated' | 'billing.credit' | 'billing.reversed' | 'migration.completed' | 'webhook.test' | 'webhook.endpoint_changed';
   batchId: string | null;
   /** Status of the delivery */
   status: 'pending' | 'delivered' | 'failed';
@@ -1747,6 +1747,49 @@ export type DecisionUpdatedItem = {
   /** ISO 4217 code */
   currency: string;
   spendingLimits: SpendingLimits;
+  /**
+   * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
+   * higher number is newer, and a missing one is still on its way, or lost
+   */
+  sequence: number;
+};
+
+/** A customer’s permission is about to end */
+export type DecisionExpiringEvent = {
+  /** Id of an event */
+  eventId: string;
+  webhookType: 'decision.expiring';
+  /** When the event happened; UTC */
+  timestamp: string;
+  data: Array<DecisionExpiringItem>;
+};
+
+export type DecisionExpiringItem = {
+  /** Id of an agreement */
+  id: string;
+  /** Id of a customer */
+  customerId: string;
+  /** The customer’s identifier at the bank, also called `phrase` */
+  lookupID: string;
+  /** Identifies the agreement between merchant and customer; used to bill */
+  paymentID: string;
+  /**
+   * `approve_once`: the customer must approve each charge; `approve_recurring`: charges
+   * need no further approval; `deny`: no charges; `suspended`: no charges for now;
+   * `pending`: the customer has not yet answered
+   */
+  customerDecision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+  /**
+   * The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the
+   * decision), `expired` (from `validUntil` on), `paused` (by the customer),
+   * `not_yet_valid` (before `validFrom`), `active`
+   */
+  state: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active';
+  /** ISO 4217 code */
+  currency: string;
+  spendingLimits: SpendingLimits;
+  /** Charges are accepted before then; UTC */
+  validUntil: string;
   /**
    * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
    * higher number is newer, and a missing one is still on its way, or lost
@@ -5210,7 +5253,7 @@ export type RedeliverRefusal409 = {
   data?: RedeliverRefusal409Data;
 };
 
-export type ListEventsResultDataEventsItem = BillingIntentEvent | BillingIntentClosedEvent | BillingIntentResponseEvent | BillingRequestEvent | BillingClosedEvent | BillingCreditEvent | BillingReversedEvent | BillingResponseEvent | DecisionUpdatedEvent | RefundRequestEvent | RefundResponseEvent | RefundReturnedEvent | ExceptionOpenedEvent | ExceptionResolvedEvent | RecurringUpcomingEvent | RecurringUpdatedEvent | MigrationCompletedEvent | WebhookTestEvent | WebhookEndpointChangedEvent;
+export type ListEventsResultDataEventsItem = BillingIntentEvent | BillingIntentClosedEvent | BillingIntentResponseEvent | BillingRequestEvent | BillingClosedEvent | BillingCreditEvent | BillingReversedEvent | BillingResponseEvent | DecisionUpdatedEvent | DecisionExpiringEvent | RefundRequestEvent | RefundResponseEvent | RefundReturnedEvent | ExceptionOpenedEvent | ExceptionResolvedEvent | RecurringUpcomingEvent | RecurringUpdatedEvent | MigrationCompletedEvent | WebhookTestEvent | WebhookEndpointChangedEvent;
 
 export type ListEventsResultData = {
   /** Oldest first; `data` is that of the webhook */
@@ -5272,6 +5315,7 @@ export interface WebhookItems {
   'billing.reversed': BillingReversedItem;
   'billing.response': BillingResponseItem;
   'decision.updated': DecisionUpdatedItem;
+  'decision.expiring': DecisionExpiringItem;
   'refund.request': RefundRequestItem;
   'refund.response': RefundResponseItem;
   'refund.returned': RefundReturnedItem;
@@ -5949,7 +5993,7 @@ export interface Operations {
       /** Only those with this status */
       status?: 'pending' | 'delivered' | 'failed' | undefined;
       /** Only those of this type */
-      webhookType?: 'billing.intent' | 'billing.request' | 'billing.intent.response' | 'billing.response' | 'billing.closed' | 'billing.intent.closed' | 'decision.updated' | 'refund.request' | 'refund.response' | 'refund.returned' | 'exception.opened' | 'exception.resolved' | 'recurring.upcoming' | 'recurring.updated' | 'billing.credit' | 'billing.reversed' | 'migration.completed' | 'webhook.test' | 'webhook.endpoint_changed' | undefined;
+      webhookType?: 'billing.intent' | 'billing.request' | 'billing.intent.response' | 'billing.response' | 'billing.closed' | 'billing.intent.closed' | 'decision.updated' | 'decision.expiring' | 'refund.request' | 'refund.response' | 'refund.returned' | 'exception.opened' | 'exception.resolved' | 'recurring.upcoming' | 'recurring.updated' | 'billing.credit' | 'billing.reversed' | 'migration.completed' | 'webhook.test' | 'webhook.endpoint_changed' | undefined;
       /** Page number, from 1 */
       page?: number | undefined;
       /** Entries per page */

@@ -82,6 +82,7 @@ const TYPES: Record<keyof WebhookItems, true> = {
   'billing.reversed': true,
   'billing.response': true,
   'decision.updated': true,
+  'decision.expiring': true,
   'refund.request': true,
   'refund.response': true,
   'refund.returned': true,

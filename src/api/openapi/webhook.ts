@@ -49,6 +49,16 @@ const description = shown.words('Text to show to the customer', 'Gold plan');
 const ofIntent = { intentId: shown.id('intent'), reference: shown.reference };
 const ofCharge = { billingRequestId: shown.id('billingRequest'), reference: shown.reference };
 const ofRefund = { refundId: shown.id('refund'), ...refundReferences, currency: shown.currency };
+const ofDecision = {
+  id: shown.id('agreement'),
+  customerId: shown.id('customer'),
+  lookupID: shown.lookupID,
+  paymentID: shown.paymentID,
+  customerDecision,
+  state: agreementState,
+  currency: shown.currency,
+  spendingLimits: limitsShown,
+};
 const whyDeclined = 'Why it was declined; `null` if it was not';
 const expectedBy = shown.moment('When the customer should have the money', '2026-03-05T08:00:00.000Z');
 
@@ -195,16 +205,14 @@ const DOCUMENTED = {
     summary: 'A customer’s decision about a merchant has changed',
     description:
       'The decision, its state or its limits changed other than by answering an intent. It applies from the next charge on. A bank receives it for what it did not say itself.',
-    item: {
-      id: shown.id('agreement'),
-      customerId: shown.id('customer'),
-      lookupID: shown.lookupID,
-      paymentID: shown.paymentID,
-      customerDecision,
-      state: agreementState,
-      currency: shown.currency,
-      spendingLimits: limitsShown,
-    },
+    item: ofDecision,
+  },
+  'decision.expiring': {
+    to: ['merchant', 'bank'],
+    summary: 'A customer’s permission is about to end',
+    description:
+      'Sent 14 days before `validUntil`, at once where less is left, and once for each `validUntil`. Then schedules are suspended; a new intent, or the customer at the bank, can renew the permission.',
+    item: { ...ofDecision, validUntil: shown.moment('Charges are accepted before then') },
   },
   'refund.request': {
     to: ['bank'],

@@ -5,6 +5,7 @@ import type { Executor } from '../pool/connection';
 import { recountSpending, storedLimits } from '../agreement/spending-limit';
 import { syncSchedulesWithAgreement } from '../schedule/align-schedules';
 import { holdByPause, holdByTerms } from '../schedule/hold-schedules';
+import { wakeConsent } from './keep-consent';
 import { recordChange } from './record-change';
 
 interface Terms {
@@ -76,11 +77,11 @@ async function decide(
   if (currency !== before) await recountSpending(trx, agreementId);
   if (terms) await holdByTerms(trx, { id: agreementId, at }, terms.limits);
   if (decision === 'deny') await holdByPause(trx, { id: agreementId, at }, at);
-  const tells = { merchant: unasked, bank: unasked && cause !== 'bank' };
   await recordChange(
     trx,
     { id: agreementId, at },
-    { event: 'agreement.decided', cause, tells, details: { ...decided } },
+    { event: 'agreement.decided', cause, byIntent: !unasked, details: { ...decided } },
   );
+  await wakeConsent(trx, { id: agreementId, at });
   await syncSchedulesWithAgreement(trx, agreementId, cause);
 }

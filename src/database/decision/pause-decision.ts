@@ -6,6 +6,7 @@ import type { Transaction } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { syncSchedulesWithAgreement } from '../schedule/align-schedules';
 import { holdByPause } from '../schedule/hold-schedules';
+import { wakeConsent } from './keep-consent';
 import { recordChange } from './record-change';
 
 /** A customer's pause at the bank: nothing is charged, and decision and limits stay. */
@@ -58,7 +59,7 @@ async function follow(
   until: Date | null,
 ): Promise<void> {
   await holdByPause(trx, agreement, until);
-  const tells = { merchant: true, bank: false };
-  await recordChange(trx, agreement, { event, cause: 'bank', tells, details: { until } });
+  await recordChange(trx, agreement, { event, cause: 'bank', details: { until } });
+  await wakeConsent(trx, agreement);
   await syncSchedulesWithAgreement(trx, agreement.id, 'bank');
 }

@@ -28,13 +28,15 @@ export async function recordChange(
   trx: Executor,
   { id, at }: { id: string; at: Date },
   change: {
-    event: 'agreement.decided' | 'agreement.paused' | 'agreement.resumed';
+    event: `agreement.${'decided' | 'paused' | 'resumed' | 'expiring' | 'expired'}`;
     cause: Cause;
-    tells: { merchant: boolean; bank: boolean };
+    /** The merchant is told by the intent's end. */
+    byIntent?: boolean;
     details: Record<string, unknown>;
   },
 ): Promise<void> {
-  const { tells, details, ...recorded } = change;
+  const { event, cause, byIntent = false, details } = change;
+  const tells = { merchant: !byIntent, bank: !byIntent && cause !== 'bank' };
   const changed = await trx.oneRow<Changed>`
     UPDATE agreements a SET announced = announced + ${tells.merchant ? 1 : 0},
       announced_to_bank = announced_to_bank + ${tells.bank ? 1 : 0}
@@ -45,30 +47,34 @@ export async function recordChange(
       (SELECT lookup_id FROM customers WHERE id = a.customer_id) AS lookup_id, a.payment_id_key,
       a.announced, a.announced_to_bank`;
   const { merchantId, bankId, sequence, decision, blocked, state, currency, limits } = changed;
-  const { announced, announcedToBank } = changed;
-  const item = itemOf(trx, changed);
-  const told = [
-    ...(tells.merchant ? [{ entityId: merchantId, item: { ...item, sequence: announced } }] : []),
-    ...(tells.bank ? [{ entityId: bankId, item: { ...item, sequence: announcedToBank } }] : []),
-  ];
-  await writeTransitions(trx, {
-    ...recorded,
-    row: { id, sequence, at },
-    details: { ...details, decision, blocked, state, terms: { currency, limits } },
-    announces: { 'decision.updated': told },
-  });
-}
-
-function itemOf(trx: Executor, changed: Changed) {
-  const { id, merchantId, customerId, lookupId, paymentIdKey, decision, state, currency, limits } = changed;
-  return {
+  const item = {
     id,
-    customerId,
-    lookupID: lookupId,
-    paymentID: makePaymentId(trx.keyring, paymentIdKey, id, merchantId),
+    customerId: changed.customerId,
+    lookupID: changed.lookupId,
+    paymentID: makePaymentId(trx.keyring, changed.paymentIdKey, id, merchantId),
     customerDecision: decision,
     state,
     currency,
     spendingLimits: shownLimits(limitsFrom(limits), currency),
   };
+  const told = <More extends object>(more: More) => [
+    ...(tells.merchant
+      ? [{ entityId: merchantId, item: { ...item, ...more, sequence: changed.announced } }]
+      : []),
+    ...(tells.bank
+      ? [{ entityId: bankId, item: { ...item, ...more, sequence: changed.announcedToBank } }]
+      : []),
+  ];
+  const recorded = {
+    cause,
+    row: { id, sequence, at },
+    details: { ...details, decision, blocked, state, terms: { currency, limits } },
+  };
+  const { validUntil } = limitsFrom(limits);
+  await writeTransitions(
+    trx,
+    event === 'agreement.expiring'
+      ? { ...recorded, event, announces: { 'decision.expiring': told({ validUntil: validUntil as Date }) } }
+      : { ...recorded, event, announces: { 'decision.updated': told({}) } },
+  );
 }

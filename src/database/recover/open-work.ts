@@ -84,6 +84,15 @@ const KINDS = {
     open: 'true',
     dueAt: 'r.credit_due_at',
   },
+  consents: {
+    own: ['consent', MERCHANT, workflowSummary.consent],
+    table: 'agreements',
+    party: 'merchant_id',
+    open: 'r.acts_at IS NOT NULL',
+    status: 'r.decision',
+    since: realTime('r.updated_at'),
+    dueAt: 'r.acts_at',
+  },
   refunds: {
     own: [
       'refund',

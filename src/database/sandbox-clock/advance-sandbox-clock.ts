@@ -57,8 +57,8 @@ export async function endAdvance(db: Executor, billerId: string, target: Date): 
 }
 
 /**
- * The biller's next due moment: a schedule's charge, retry or notice, a refund's reminder, an
- * overdue credit, or the end of a window. Null if nothing is due.
+ * The biller's next due moment: a schedule's charge, retry or notice, a refund's reminder, the end
+ * of a pause or of a permission, an overdue credit, or the end of a window. Null if nothing is due.
  *
  * @param after exclusive; `-infinity` for no bound
  */
@@ -71,6 +71,7 @@ export async function nextMoment(
     SELECT least(
     (SELECT min(acts_at) FROM schedules WHERE merchant_id = ${billerId} AND acts_at > ${after}),
     (SELECT min(acts_at) FROM refunds WHERE merchant_id = ${billerId} AND acts_at > ${after}),
+    (SELECT min(acts_at) FROM agreements WHERE merchant_id = ${billerId} AND acts_at > ${after}),
     (SELECT min(expires_at) FROM billing_requests
      WHERE biller_id = ${billerId} AND status = 'pending' AND expires_at > ${after}),
     (SELECT min(credit_due_at) FROM billing_requests b
@@ -93,6 +94,9 @@ export async function signalDue(db: Executor, billerId: string, until: Date | 'i
     sql`SELECT '${raw(workflowIds.recurring(''))}' || id AS workflow_id FROM schedules
      WHERE merchant_id = ${billerId} AND waiting AND acts_at <= ${until}
      UNION
+     SELECT '${raw(workflowIds.consent(''))}' || id FROM agreements
+     WHERE merchant_id = ${billerId} AND acts_at <= ${until}
+     UNION
      SELECT '${raw(workflowIds.refund(''))}' || id FROM refunds
      WHERE merchant_id = ${billerId} AND waiting AND acts_at <= ${until}
      UNION
@@ -110,10 +114,12 @@ export async function signalDue(db: Executor, billerId: string, until: Date | 'i
 /**
  * Signals all waiting workflows after a jump has committed. A workflow that begins to wait before
  * the commit reads the old clock, and a signal within the jump would miss it. A schedule reads the
- * clock and begins to wait in one transaction, so this waits for schedules that are at it.
+ * clock and begins to wait in one transaction, as an agreement does: this waits for those at it.
  */
 export async function signalJumped(db: Database, billerId: string): Promise<void> {
   await db.transaction(async (trx) => {
+    await trx.rows`
+      SELECT FROM agreements WHERE merchant_id = ${billerId} AND acts_at IS NOT NULL ORDER BY id FOR SHARE`;
     await trx.rows`
       SELECT FROM schedules WHERE merchant_id = ${billerId} AND NOT waiting AND acts_at IS NOT NULL
       ORDER BY id FOR SHARE`;
@@ -157,6 +163,8 @@ export async function workInHand(
            ((SELECT count(*) FROM schedules WHERE merchant_id = ${billerId} AND acts_at <= (SELECT now
            FROM clock))
           + (SELECT count(*) FROM refunds WHERE merchant_id = ${billerId} AND acts_at <= (SELECT now
+          FROM clock))
+          + (SELECT count(*) FROM agreements WHERE merchant_id = ${billerId} AND acts_at <= (SELECT now
           FROM clock))
           + (SELECT count(*) FROM open WHERE expires_at <= (SELECT now FROM clock))
           + (SELECT count(*) FROM billing_requests b

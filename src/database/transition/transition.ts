@@ -40,6 +40,8 @@ interface Others {
   'agreement.decided': Quiet & Announces<never, 'decision.updated'>;
   'agreement.paused': Quiet & Announces<never, 'decision.updated'>;
   'agreement.resumed': Quiet & Announces<never, 'decision.updated'>;
+  'agreement.expired': Quiet & Announces<never, 'decision.updated'>;
+  'agreement.expiring': Quiet & Announces<never, 'decision.expiring'>;
   'exception.opened': Quiet & Announces<'exception.opened'>;
   'exception.updated': Quiet;
   'exception.investigating': Quiet;

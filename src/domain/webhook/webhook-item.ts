@@ -53,16 +53,8 @@ interface Items {
   'billing.closed': Omit<Charge, keyof Money> & { status: 'declined'; declineReason: string };
   'billing.credit': Charge & { lookupID: string; payerBankId: string; bankTransactionId: string };
   'billing.reversed': Charge & { reversalReference: string; metadata: Metadata | undefined };
-  'decision.updated': {
-    id: string;
-    customerId: string;
-    lookupID: string;
-    paymentID: string;
-    customerDecision: Decision;
-    state: AgreementState;
-    currency: string;
-    spendingLimits: ShownLimits;
-  };
+  'decision.updated': Agreement;
+  'decision.expiring': Agreement & { validUntil: Date };
   'refund.request': Refund & {
     billingRequestId: string;
     bankTransactionId: string;
@@ -111,6 +103,17 @@ type Charge = Money & { billingRequestId: string; reference: string };
 type Refund = Money & { refundId: string; reference: string; originalReference: string };
 type Schedule = Money & { scheduleId: string };
 type SkippedBilling = { n: number; dueDate: Date | string };
+
+type Agreement = {
+  id: string;
+  customerId: string;
+  lookupID: string;
+  paymentID: string;
+  customerDecision: Decision;
+  state: AgreementState;
+  currency: string;
+  spendingLimits: ShownLimits;
+};
 
 type Question = {
   customerId: string;

@@ -6,6 +6,7 @@ export const WEBHOOK_TYPES = [
   'billing.closed',
   'billing.intent.closed',
   'decision.updated',
+  'decision.expiring',
   'refund.request',
   'refund.response',
   'refund.returned',

@@ -32,6 +32,7 @@ export const BANK_FILE_TASK_QUEUE = 'assent-bank-statement';
 
 /** Names of the workflow types, as registered with the worker and shown to operators. */
 export const WORKFLOW_TYPE = {
+  consent: 'consent',
   intent: 'intent',
   billingRequest: 'billingRequest',
   recurring: 'recurring',

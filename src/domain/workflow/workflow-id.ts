@@ -1,5 +1,6 @@
 /** Ids follow from business ids, so that starting a workflow twice is harmless. */
 export const workflowIds = {
+  consent: (agreementId: string) => `consent/${agreementId}`,
   intent: (intentId: string) => `intent/${intentId}`,
   billingRequest: (billingRequestId: string) => `billing-request/${billingRequestId}`,
   billingBatch: (batchId: string) => `billing-batch/${batchId}`,
@@ -26,6 +27,7 @@ export interface WorkflowRun {
 }
 
 const RUNS = new Map<string, (id: string) => WorkflowRun>([
+  ['consent', (id) => ({ type: 'consent', args: [id] })],
   ['intent', (id) => ({ type: 'intent', args: [id] })],
   ['billing-request', (id) => ({ type: 'billingRequest', args: [[id]] })],
   // The workflow finds its open charges by its own id.

@@ -15,6 +15,8 @@ export const workflowSummary = {
   charges: ({ count, billerId, ...sum }: Sum & { count: number; billerId: string }) =>
     `${billerId} makes ${counted(count, 'charges')} of ${inMoney(sum)} each in one call`,
 
+  consent: ({ merchantId }: { merchantId: string }) => `Permission that a customer has given ${merchantId}`,
+
   intent: ({ reference, merchantId }: { reference: string; merchantId: string }) =>
     `${merchantId} asks whether it may bill a customer, reference ${reference}`,
 

@@ -2,10 +2,12 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { eventually } from '../../support/engine';
 import {
   act,
+  agreementId,
   bank,
   becomes,
   billings,
   cast,
+  consentOf,
   create,
   decide,
   events,
@@ -129,6 +131,47 @@ describe('schedules', () => {
       'approve_recurring',
       'deny',
     ]);
+  });
+
+  test('a customer’s pause ends by itself, and so does a permission, of which both sides hear beforehand; nothing is charged in either', async () => {
+    const scheduleId = await create({ frequency: 'weekly' });
+    await becomes(scheduleId, '0 successful');
+    const due = Date.parse((await retrieve(scheduleId)).nextBillingDate ?? '');
+    const inDays = (days: number) => new Date(due + days * 86_400_000).toISOString();
+    const id = await agreementId();
+    const paused = await bank.api.post(`/v1/bank/customer-decisions/${id}/pause`, { until: inDays(3) });
+    expect(paused.body.data).toMatchObject({ state: 'paused', pausedUntil: inDays(3) });
+    await merchant.advanceClock('P15D');
+    expect(await billings(scheduleId)).toEqual([
+      '0 successful',
+      '1 skipped suspended',
+      '2 successful',
+      '3 scheduled',
+    ]);
+
+    await decide({ customerDecision: 'approve_recurring', spendingLimits: { validUntil: inDays(27) } });
+    const workflow = consentOf(id);
+    await eventually(async () => (await workflow.describe()).status.name === 'RUNNING');
+    await merchant.advanceClock('P25D');
+    expect(await retrieve(scheduleId)).toMatchObject({
+      status: 'suspended',
+      suspendedReason: 'consent_expired',
+    });
+    expect((await billings(scheduleId)).slice(3)).toEqual([
+      '3 successful',
+      '4 successful',
+      '5 skipped suspended',
+      '6 scheduled',
+    ]);
+    expect(await eventsInOrder('bank', 'decision.updated', 2)).toMatchObject([
+      { id, state: 'active', sequence: 1 },
+      { id, state: 'expired', sequence: 3 },
+    ]);
+    const states = (await eventsInOrder('merchant', 'decision.updated', 4)).map(({ state }) => state);
+    expect(states).toEqual(['paused', 'active', 'active', 'expired']);
+    for (const who of ['bank', 'merchant'] as const)
+      expect(await eventsInOrder(who, 'decision.expiring', 1)).toMatchObject([{ validUntil: inDays(27) }]);
+    await eventually(async () => (await workflow.describe()).status.name === 'COMPLETED');
   });
 
   test('all of that was told to each receiver with the numbers 1, 2, 3, …, so that a gap is a lost webhook', async () => {

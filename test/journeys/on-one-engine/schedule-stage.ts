@@ -97,13 +97,19 @@ export async function act(scheduleId: string, action: 'pause' | 'resume' | 'canc
   if (status !== 200) throw new Error(`${action}: ${status} ${JSON.stringify(body)}`);
 }
 
-/** What the customer tells the bank about this merchant, without being asked. */
-export async function decide(decision: object): Promise<void> {
+export async function agreementId(): Promise<string> {
   const list = await bank.api.get('/v1/bank/customer-decisions', { merchantId: merchant.entityId });
   const [agreed] = list.body.data['decisions'] as { id: string }[];
-  const { status, body } = await bank.api.put(`/v1/bank/customer-decisions/${agreed?.id}`, decision);
+  return String(agreed?.id);
+}
+
+/** What the customer tells the bank about this merchant, without being asked. */
+export async function decide(decision: object): Promise<void> {
+  const { status, body } = await bank.api.put(`/v1/bank/customer-decisions/${await agreementId()}`, decision);
   if (status !== 200) throw new Error(`the decision: ${status} ${JSON.stringify(body)}`);
 }
 
 export const workflowOf = (scheduleId: string): WorkflowHandle =>
   temporal.workflow.getHandle(workflowIds.recurring(scheduleId));
+
+export const consentOf = (id: string): WorkflowHandle => temporal.workflow.getHandle(workflowIds.consent(id));
