@@ -178,6 +178,7 @@ class Years {
         schedule.terms.frequency !== 'daily' &&
         noticeAt >= this.plan.startAt &&
         schedule.noticed !== due.n &&
+        !schedule.skips.has(due.n) &&
         !held &&
         this.now < due.at;
       if (wanted) add(noticeAt, () => this.notify(schedule, due));
