@@ -98,6 +98,12 @@ export const sql = `
     CREATE INDEX agreements_of_bank ON agreements (bank_id, id);
     CREATE INDEX agreements_of_bank_and_merchant ON agreements (bank_id, merchant_id, id);
     CREATE INDEX agreements_of_bank_by_decision ON agreements (bank_id, decision, id);
+    -- Moments at which an agreement comes into a state, or out of it.
+    CREATE INDEX agreements_of_bank_by_end ON agreements (bank_id, ((limits)."validUntil"))
+      WHERE (limits)."validUntil" IS NOT NULL;
+    CREATE INDEX agreements_of_bank_by_pause ON agreements (bank_id, paused_until) WHERE paused_until IS NOT NULL;
+    CREATE INDEX agreements_of_bank_by_begin ON agreements (bank_id, ((limits)."validFrom"))
+      WHERE (limits)."validFrom" IS NOT NULL;
     CREATE INDEX agreements_of_customer ON agreements (customer_id);
     CREATE INDEX agreements_of_merchant ON agreements (merchant_id, id);
     CREATE INDEX agreements_of_merchant_by_decision ON agreements (merchant_id, decision, id);

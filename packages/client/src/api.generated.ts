@@ -707,6 +707,51 @@ export type Decision = {
   updatedAt: string;
 };
 
+export type DecisionWithHistory = {
+  /** Id of an agreement */
+  id: string;
+  /** Id of a customer */
+  customerId: string;
+  /** The customer’s identifier at the bank, also called `phrase` */
+  lookupID: string;
+  merchant: DecisionWithHistoryMerchant;
+  /**
+   * `approve_once`: the customer must approve each charge; `approve_recurring`: charges
+   * need no further approval; `deny`: no charges; `suspended`: no charges for now;
+   * `pending`: the customer has not yet answered
+   */
+  customerDecision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+  /** Whether the customer has blocked the merchant */
+  blockMerchant: boolean;
+  /**
+   * The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the
+   * decision), `expired` (from `validUntil` on), `paused` (by the customer),
+   * `not_yet_valid` (before `validFrom`), `active`
+   */
+  state: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active';
+  pausedUntil: string | null;
+  /** ISO 4217 code */
+  currency: string;
+  spendingLimits: SpendingLimits;
+  spent: DecisionWithHistorySpent;
+  termsSince: string | null;
+  /**
+   * The largest amount that would be accepted now; `null` where no amount bounds it, 0
+   * where none would be accepted
+   */
+  chargeableNow: number | null;
+  /** When the merchant first asked; UTC */
+  createdAt: string;
+  /** When the decision last changed; UTC */
+  updatedAt: string;
+  /** The latest charge; `null` where there is none */
+  lastCharge: DecisionWithHistoryLastCharge | null;
+  /** The next billings of its schedules, at most 10; none of those that are held */
+  upcoming: Array<DecisionWithHistoryUpcomingItem>;
+  /** The agreement after each change, oldest first; the latest 100 */
+  history: Array<DecisionWithHistoryHistoryItem>;
+};
+
 export type Transaction = {
   /** Id of a transaction */
   transactionId: string;
@@ -2480,6 +2525,110 @@ export type DecisionSpent = {
   total: number;
   exact?: DecisionSpentExact;
   count: DecisionSpentCount;
+};
+
+export type DecisionWithHistoryMerchant = {
+  /** Id of a merchant */
+  id: string;
+  /** Name */
+  name: string;
+};
+
+/** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
+export type DecisionWithHistorySpentExact = {
+  daily?: string;
+  weekly?: string;
+  monthly?: string;
+  yearly?: string;
+  total?: string;
+};
+
+export type DecisionWithHistorySpentCount = {
+  /** Charges on a calendar day */
+  daily: number;
+  /** Charges in a week, from Monday on */
+  weekly: number;
+  /** Charges in a calendar month */
+  monthly: number;
+  /** Charges in a calendar year */
+  yearly: number;
+  /** Charges since `termsSince` */
+  total: number;
+};
+
+/**
+ * By the calendar of the network’s time zone, each charge on the day on which it was
+ * accepted, whenever it is answered
+ */
+export type DecisionWithHistorySpent = {
+  /**
+   * Charged on a calendar day, pending charges included. Rounded to 15 digits where it has
+   * more
+   */
+  daily: number;
+  /**
+   * Charged in a week, from Monday on, pending charges included. Rounded to 15 digits
+   * where it has more
+   */
+  weekly: number;
+  /**
+   * Charged in a calendar month, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  monthly: number;
+  /**
+   * Charged in a calendar year, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  yearly: number;
+  /**
+   * Charged since `termsSince`, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  total: number;
+  exact?: DecisionWithHistorySpentExact;
+  count: DecisionWithHistorySpentCount;
+};
+
+export type DecisionWithHistoryLastCharge = {
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** The amount; in major units */
+  amount: number;
+  /** When it was accepted; UTC */
+  at: string;
+  status: 'pending' | 'successful' | 'declined';
+};
+
+export type DecisionWithHistoryUpcomingItem = {
+  /** Id of a recurring schedule */
+  scheduleId: string;
+  /** Number of the due date, from 0 */
+  n: number;
+  /** The amount; in major units */
+  amount: number;
+  /** Due date; UTC */
+  dueDate: string;
+};
+
+export type DecisionWithHistoryHistoryItem = {
+  /** When it changed; UTC */
+  at: string;
+  /** Who changed it */
+  by: 'customer' | 'merchant' | 'provider' | 'operator' | 'network';
+  /**
+   * The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the
+   * decision), `expired` (from `validUntil` on), `paused` (by the customer),
+   * `not_yet_valid` (before `validFrom`), `active`
+   */
+  state: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active';
+  /**
+   * `approve_once`: the customer must approve each charge; `approve_recurring`: charges
+   * need no further approval; `deny`: no charges; `suspended`: no charges for now;
+   * `pending`: the customer has not yet answered
+   */
+  customerDecision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+  spendingLimits: SpendingLimits;
 };
 
 /** The money for the payee; only for a successful payment between customers */
@@ -4372,6 +4521,15 @@ export type ListDecisionsResult = {
   data: ListDecisionsResultData;
 };
 
+export type GetDecisionResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: DecisionWithHistory;
+};
+
 export type ChangeDecisionBody = {
   /** The customer’s decision */
   customerDecision: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
@@ -4536,13 +4694,129 @@ export type PauseDecisionBody = {
   until?: string | undefined;
 };
 
+export type PauseDecisionResultDataMerchant = {
+  /** Id of a merchant */
+  id: string;
+  /** Name */
+  name: string;
+};
+
+/** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
+export type PauseDecisionResultDataSpentExact = {
+  daily?: string;
+  weekly?: string;
+  monthly?: string;
+  yearly?: string;
+  total?: string;
+};
+
+export type PauseDecisionResultDataSpentCount = {
+  /** Charges on a calendar day */
+  daily: number;
+  /** Charges in a week, from Monday on */
+  weekly: number;
+  /** Charges in a calendar month */
+  monthly: number;
+  /** Charges in a calendar year */
+  yearly: number;
+  /** Charges since `termsSince` */
+  total: number;
+};
+
+/**
+ * By the calendar of the network’s time zone, each charge on the day on which it was
+ * accepted, whenever it is answered
+ */
+export type PauseDecisionResultDataSpent = {
+  /**
+   * Charged on a calendar day, pending charges included. Rounded to 15 digits where it has
+   * more
+   */
+  daily: number;
+  /**
+   * Charged in a week, from Monday on, pending charges included. Rounded to 15 digits
+   * where it has more
+   */
+  weekly: number;
+  /**
+   * Charged in a calendar month, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  monthly: number;
+  /**
+   * Charged in a calendar year, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  yearly: number;
+  /**
+   * Charged since `termsSince`, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  total: number;
+  exact?: PauseDecisionResultDataSpentExact;
+  count: PauseDecisionResultDataSpentCount;
+};
+
+export type PauseDecisionResultDataPendingItem = {
+  /** Id of a billing request */
+  billingRequestId: string;
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** The amount; in major units */
+  amount: number;
+};
+
+export type PauseDecisionResultData = {
+  /** Id of an agreement */
+  id: string;
+  /** Id of a customer */
+  customerId: string;
+  /** The customer’s identifier at the bank, also called `phrase` */
+  lookupID: string;
+  merchant: PauseDecisionResultDataMerchant;
+  /**
+   * `approve_once`: the customer must approve each charge; `approve_recurring`: charges
+   * need no further approval; `deny`: no charges; `suspended`: no charges for now;
+   * `pending`: the customer has not yet answered
+   */
+  customerDecision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+  /** Whether the customer has blocked the merchant */
+  blockMerchant: boolean;
+  /**
+   * The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the
+   * decision), `expired` (from `validUntil` on), `paused` (by the customer),
+   * `not_yet_valid` (before `validFrom`), `active`
+   */
+  state: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active';
+  pausedUntil: string | null;
+  /** ISO 4217 code */
+  currency: string;
+  spendingLimits: SpendingLimits;
+  spent: PauseDecisionResultDataSpent;
+  termsSince: string | null;
+  /**
+   * The largest amount that would be accepted now; `null` where no amount bounds it, 0
+   * where none would be accepted
+   */
+  chargeableNow: number | null;
+  /** When the merchant first asked; UTC */
+  createdAt: string;
+  /** When the decision last changed; UTC */
+  updatedAt: string;
+  /**
+   * Only of a denial: charges that the bank has been asked for and not answered, to be
+   * denied where they are not booked; at most 1 000
+   */
+  pending?: Array<PauseDecisionResultDataPendingItem>;
+};
+
 export type PauseDecisionResult = {
   /** The HTTP status */
   statusCode: 200;
   success: true;
   /** Human-readable text; do not parse it */
   message: string;
-  data: Decision;
+  data: PauseDecisionResultData;
 };
 
 export type PauseDecisionRefusal409Data = {
@@ -4564,13 +4838,129 @@ export type PauseDecisionRefusal409 = {
   data?: PauseDecisionRefusal409Data;
 };
 
+export type ResumeDecisionResultDataMerchant = {
+  /** Id of a merchant */
+  id: string;
+  /** Name */
+  name: string;
+};
+
+/** Sums of more than 15 digits, in full as decimals; only those that had to be rounded */
+export type ResumeDecisionResultDataSpentExact = {
+  daily?: string;
+  weekly?: string;
+  monthly?: string;
+  yearly?: string;
+  total?: string;
+};
+
+export type ResumeDecisionResultDataSpentCount = {
+  /** Charges on a calendar day */
+  daily: number;
+  /** Charges in a week, from Monday on */
+  weekly: number;
+  /** Charges in a calendar month */
+  monthly: number;
+  /** Charges in a calendar year */
+  yearly: number;
+  /** Charges since `termsSince` */
+  total: number;
+};
+
+/**
+ * By the calendar of the network’s time zone, each charge on the day on which it was
+ * accepted, whenever it is answered
+ */
+export type ResumeDecisionResultDataSpent = {
+  /**
+   * Charged on a calendar day, pending charges included. Rounded to 15 digits where it has
+   * more
+   */
+  daily: number;
+  /**
+   * Charged in a week, from Monday on, pending charges included. Rounded to 15 digits
+   * where it has more
+   */
+  weekly: number;
+  /**
+   * Charged in a calendar month, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  monthly: number;
+  /**
+   * Charged in a calendar year, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  yearly: number;
+  /**
+   * Charged since `termsSince`, pending charges included. Rounded to 15 digits where it
+   * has more
+   */
+  total: number;
+  exact?: ResumeDecisionResultDataSpentExact;
+  count: ResumeDecisionResultDataSpentCount;
+};
+
+export type ResumeDecisionResultDataPendingItem = {
+  /** Id of a billing request */
+  billingRequestId: string;
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** The amount; in major units */
+  amount: number;
+};
+
+export type ResumeDecisionResultData = {
+  /** Id of an agreement */
+  id: string;
+  /** Id of a customer */
+  customerId: string;
+  /** The customer’s identifier at the bank, also called `phrase` */
+  lookupID: string;
+  merchant: ResumeDecisionResultDataMerchant;
+  /**
+   * `approve_once`: the customer must approve each charge; `approve_recurring`: charges
+   * need no further approval; `deny`: no charges; `suspended`: no charges for now;
+   * `pending`: the customer has not yet answered
+   */
+  customerDecision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+  /** Whether the customer has blocked the merchant */
+  blockMerchant: boolean;
+  /**
+   * The first that holds: `revoked` (denied or blocked), `suspended` or `pending` (by the
+   * decision), `expired` (from `validUntil` on), `paused` (by the customer),
+   * `not_yet_valid` (before `validFrom`), `active`
+   */
+  state: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active';
+  pausedUntil: string | null;
+  /** ISO 4217 code */
+  currency: string;
+  spendingLimits: SpendingLimits;
+  spent: ResumeDecisionResultDataSpent;
+  termsSince: string | null;
+  /**
+   * The largest amount that would be accepted now; `null` where no amount bounds it, 0
+   * where none would be accepted
+   */
+  chargeableNow: number | null;
+  /** When the merchant first asked; UTC */
+  createdAt: string;
+  /** When the decision last changed; UTC */
+  updatedAt: string;
+  /**
+   * Only of a denial: charges that the bank has been asked for and not answered, to be
+   * denied where they are not booked; at most 1 000
+   */
+  pending?: Array<ResumeDecisionResultDataPendingItem>;
+};
+
 export type ResumeDecisionResult = {
   /** The HTTP status */
   statusCode: 200;
   success: true;
   /** Human-readable text; do not parse it */
   message: string;
-  data: Decision;
+  data: ResumeDecisionResultData;
 };
 
 export type ResumeDecisionRefusal409Data = {
@@ -5692,8 +6082,21 @@ export interface Operations {
       merchantId?: string | undefined;
       /** Only those with this decision */
       decision?: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended' | undefined;
+      /**
+       * Only those in this state; of more than 10 000 that are `expired`, `paused` or
+       * `not_yet_valid` another filter is needed
+       */
+      state?: 'revoked' | 'suspended' | 'pending' | 'expired' | 'paused' | 'not_yet_valid' | 'active' | undefined;
     };
     answer: ListDecisionsResult;
+  };
+  /** Retrieve a customer decision */
+  getDecision: {
+    path: {
+      /** Id of an agreement. One that is malformed counts as unknown. */
+      id: string;
+    };
+    answer: GetDecisionResult;
   };
   /** Update a customer decision */
   changeDecision: {
@@ -6084,6 +6487,7 @@ export const OPERATIONS = {
   getAgreement: {'method':'GET','path':'/v1/agreements/{agreementId}'},
   releaseAgreement: {'method':'POST','path':'/v1/agreements/{agreementId}/release'},
   listDecisions: {'method':'GET','path':'/v1/bank/customer-decisions','list':{'items':'decisions','next':'page'}},
+  getDecision: {'method':'GET','path':'/v1/bank/customer-decisions/{id}'},
   changeDecision: {'method':'PUT','path':'/v1/bank/customer-decisions/{id}'},
   pauseDecision: {'method':'POST','path':'/v1/bank/customer-decisions/{id}/pause'},
   resumeDecision: {'method':'POST','path':'/v1/bank/customer-decisions/{id}/resume'},

@@ -7,6 +7,11 @@ import {
   type DecisionRecord,
   DECISION_SORTS,
 } from '../../database/decision/list-decisions';
+import { limitsFrom } from '../../database/agreement/spending-limit';
+import { HISTORY_MAX, readHistory, readLastCharge } from '../../database/decision/read-history';
+import { UPCOMING_MAX, upcomingBillings } from '../../database/recurring/upcoming-billings';
+import { shownLimits } from '../../domain/spending-limit';
+import { recurringRules } from '../../settings/config';
 import { BANK } from '../http/callers';
 import { listAnswer } from '../http/list';
 import type { Call, PathCall, QueryCall } from '../http/call';
@@ -14,6 +19,7 @@ import { section } from '../http/route';
 import {
   AGREEMENT_DECISIONS,
   AGREEMENT_STATES,
+  BILLING_REQUEST_STATUSES,
   CUSTOMER_DECISIONS,
   type Decision,
 } from '../../domain/lifecycle';
@@ -23,13 +29,20 @@ import * as shown from '../http/response-fields';
 import { pauseDecision, resumeDecision } from '../../database/decision/pause-decision';
 import type { Transaction } from '../../database/pool/connection';
 import type { Party } from '../../database/query/party';
-import { limitsGiven, spendingOf, spendingShown } from './spending-limits';
+import { limitsGiven, limitsShown, spendingOf, spendingShown } from './spending-limits';
 
 export const decisionsQuery = z.strictObject({
   ...pagination(Object.keys(DECISION_SORTS) as ['createdAt', 'updatedAt']),
   customerId: idFilter('customer').optional(),
   merchantId: idFilter('merchant').optional(),
   decision: oneOf(AGREEMENT_DECISIONS, 'Only those with this decision').optional(),
+});
+
+const bankDecisionsQuery = decisionsQuery.extend({
+  state: oneOf(
+    AGREEMENT_STATES,
+    'Only those in this state; of more than 10 000 that are `expired`, `paused` or `not_yet_valid` another filter is needed',
+  ).optional(),
 });
 
 const decisionPath = z.strictObject({ id: id('agreement') });
@@ -102,6 +115,47 @@ export const agreementShown = z
   })
   .meta({ id: 'Agreement' });
 
+const decisionWithHistory = decisionShown
+  .extend({
+    lastCharge: z
+      .strictObject({
+        reference: shown.reference,
+        amount: shown.money('The amount'),
+        at: shown.moment('When it was accepted'),
+        status: z.enum(BILLING_REQUEST_STATUSES).meta({ example: 'successful' }),
+      })
+      .nullable()
+      .meta({ description: 'The latest charge; `null` where there is none' }),
+    upcoming: z
+      .array(
+        z.strictObject({
+          scheduleId: shown.id('schedule'),
+          n: shown.count('Number of the due date, from 0', 3),
+          amount: shown.money('The amount'),
+          dueDate: shown.moment('Due date'),
+        }),
+      )
+      .meta({
+        description: `The next billings of its schedules, at most ${UPCOMING_MAX}; none of those that are held`,
+      }),
+    history: z
+      .array(
+        z.strictObject({
+          at: shown.moment('When it changed'),
+          by: oneOf(
+            ['customer', 'merchant', 'provider', 'operator', 'network'],
+            'Who changed it',
+            'customer',
+          ),
+          state: agreementState,
+          customerDecision,
+          spendingLimits: limitsShown,
+        }),
+      )
+      .meta({ description: `The agreement after each change, oldest first; the latest ${HISTORY_MAX}` }),
+  })
+  .meta({ id: 'DecisionWithHistory' });
+
 const notActive = {
   refusals: { consent_not_active: 'The decision is `pending`, `revoked` or `expired` (`data.state`)' },
   refusedWith: { 409: { data: z.strictObject({ state: agreementState }), example: { state: 'revoked' } } },
@@ -125,10 +179,34 @@ const intentOpen = z.strictObject({ status: customerDecision, intentId: shown.id
 
 /** Decisions of a bank's customers about merchants, for the bank to show and to change. */
 
-async function listCustomerDecisions({ caller, query, deps }: QueryCall<typeof decisionsQuery>) {
+async function listCustomerDecisions({ caller, query, deps }: QueryCall<typeof bankDecisionsQuery>) {
   const found = await listDecisions(deps.db, caller, query, query);
   return listAnswer(['decision', 'decisions'], found, query, decisionData);
 }
+
+async function showCustomerDecision({ caller, params, deps: { db, config } }: PathCall<typeof decisionPath>) {
+  const decision = await readDecision(db, caller, params.id);
+  const lastCharge = await readLastCharge(db, decision);
+  const upcoming = await upcomingBillings(db, recurringRules(config), decision.id);
+  const history = await readHistory(db, decision.id);
+  return {
+    message: `The decision is ${wordsOf(decision)}`,
+    data: {
+      ...decisionData(decision),
+      lastCharge: lastCharge ? inMajor(lastCharge) : null,
+      upcoming: upcoming.map(inMajor),
+      history: history.map(({ limits, currency, ...change }) => ({
+        ...change,
+        spendingLimits: shownLimits(limitsFrom(limits), currency),
+      })),
+    },
+  };
+}
+
+const inMajor = <Of extends { amount: bigint; currency: string }>({ currency, amount, ...rest }: Of) => ({
+  ...rest,
+  amount: formatAmount(amount, currency),
+});
 
 type PathOfDecision = z.output<typeof decisionPath>;
 
@@ -177,13 +255,7 @@ const wordsOf = ({ decision, state }: DecisionRecord) =>
 
 /** As `pendingShown`. */
 export const pendingOf = (decision: Decision | null, pending: PendingCharge[]) =>
-  decision === 'deny' && {
-    pending: pending.map(({ id: billingRequestId, reference, amount, currency }) => ({
-      billingRequestId,
-      reference,
-      amount: formatAmount(amount, currency),
-    })),
-  };
+  decision === 'deny' && { pending: pending.map(inMajor) };
 
 function decisionData(decision: DecisionRecord) {
   return {
@@ -211,9 +283,17 @@ export const decisionRoutes = [
     summary: 'List customer decisions',
     description:
       'What your customers have decided about merchants: one entry per customer and merchant, with the limits and what is spent of them.',
-    takes: { ...BANK, query: decisionsQuery },
+    takes: { ...BANK, query: bankDecisionsQuery },
     answers: { 200: { description: '1 decision', data: shown.pageOf('decisions', decisionShown) } },
     handle: listCustomerDecisions,
+  }),
+  route('get', '/v1/bank/customer-decisions/:id', {
+    id: 'getDecision',
+    summary: 'Retrieve a customer decision',
+    description: 'With its last charge, the billings to come, and its history, for your app to show.',
+    takes: { ...BANK, params: decisionPath },
+    answers: { 200: { description: 'The decision is approve_recurring', data: decisionWithHistory } },
+    handle: showCustomerDecision,
   }),
   route('put', '/v1/bank/customer-decisions/:id', {
     id: 'changeDecision',
@@ -244,7 +324,7 @@ export const decisionRoutes = [
     answers: {
       200: {
         description: 'The decision is approve_recurring, and paused, from the next charge on',
-        data: decisionShown,
+        data: decisionChanged,
         example: { state: 'paused', chargeableNow: 0 },
       },
     },
@@ -257,7 +337,10 @@ export const decisionRoutes = [
     description: 'Ends the customer’s pause. What is not paused stays as it is.',
     takes: { ...BANK, params: decisionPath },
     answers: {
-      200: { description: 'The decision is approve_recurring from the next charge on', data: decisionShown },
+      200: {
+        description: 'The decision is approve_recurring from the next charge on',
+        data: decisionChanged,
+      },
     },
     ...notActive,
     handle: resumeCustomerDecision,

@@ -6,7 +6,7 @@ import { close, ENDED_COLUMNS, judgeClosed, type ClosedBy, type Ended } from './
 
 /** A charge that its bank has been asked for, and that is open. */
 export interface PendingCharge {
-  id: string;
+  billingRequestId: string;
   reference: string;
   amount: bigint;
   currency: string;
@@ -31,14 +31,14 @@ export async function stopCharges(
   by: Exclude<ClosedBy, 'network'>,
 ): Promise<PendingCharge[]> {
   const pending = await trx.rows<PendingCharge>`
-    SELECT b.id, b.reference, b.amount::bigint, b.currency
+    SELECT b.id AS billing_request_id, b.reference, b.amount::bigint, b.currency
     FROM agreements a JOIN billing_requests b ON b.customer_id = a.customer_id AND b.merchant_id = a.merchant_id
     WHERE a.id = ${agreementId} AND a.decision = 'deny' AND b.status = 'pending'
       AND (b.agreement_id = a.id OR a.blocked AND b.agreement_id IS NULL)
       AND NOT ${windowPassed(sql`business_now(b.biller_id)`)}
     ORDER BY b.id LIMIT ${raw(STOPPED_MAX)} FOR NO KEY UPDATE OF b`;
   if (pending.length === 0) return [];
-  const pendingIds = pending.map((one) => one.id);
+  const pendingIds = pending.map((one) => one.billingRequestId);
   const undelivered = await undeliveredOf(trx, 'charges', pendingIds);
   const stopped = await trx.rows<Ended>`
     UPDATE billing_requests b SET
@@ -53,5 +53,5 @@ export async function stopCharges(
   await withdraw(trx, 'charges', [...stoppedIds]);
   await close(trx, stopped, { cause: by, undelivered, signal: 'cancelled', tellsPayersBank: true });
   await judgeClosed(trx, stopped);
-  return pending.filter((one) => !stoppedIds.has(one.id));
+  return pending.filter((one) => !stoppedIds.has(one.billingRequestId));
 }

@@ -2,6 +2,7 @@ import { Failure } from '../../domain/failures';
 import type { AgreementState, Decision } from '../../domain/lifecycle';
 import type { Spent } from '../../domain/spending-limit';
 import { periodOf, SPENT, STATE, type StoredLimits } from '../agreement/spending-limit';
+import { FURTHEST } from '../clock/moment';
 import type { Executor } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { allOf, listPage, literal, type Listed, type Page } from '../query/list-page';
@@ -55,6 +56,16 @@ export const DECISION_SORTS = {
   updatedAt: { by: 'a.updated_at', indexed: false },
 };
 
+/**
+ * SQL: the moments that bring an agreement into a state and out of it, in the order of an index. No
+ * clock of a merchant is behind.
+ */
+const SPANS: { [State in AgreementState]?: { moment: string; holds: string } } = {
+  expired: { moment: `(a.limits)."validUntil"`, holds: `<= ${FURTHEST}` },
+  paused: { moment: 'a.paused_until', holds: '> now()' },
+  not_yet_valid: { moment: `(a.limits)."validFrom"`, holds: '> now()' },
+};
+
 export async function listDecisions(
   db: Executor,
   party: Party,
@@ -62,23 +73,33 @@ export async function listDecisions(
     customerId?: string | undefined;
     merchantId?: string | undefined;
     decision?: Decision | undefined;
+    state?: AgreementState | undefined;
   },
   page: Page<keyof typeof DECISION_SORTS>,
 ): Promise<Listed<DecisionRecord>> {
-  const { customerId, merchantId, decision } = filter;
+  const { customerId, merchantId, decision, state } = filter;
+  const span = state && SPANS[state];
   const where = allOf(
     sql`a.${ownedBy(party)}`,
     customerId !== undefined && sql`a.customer_id = ${customerId}`,
     merchantId !== undefined && sql`a.merchant_id = ${merchantId}`,
     decision !== undefined && sql`a.decision = ${literal(decision)}`,
+    span !== undefined && raw(`${span.moment} ${span.holds}`),
+    state === 'revoked' && sql`a.decision = 'deny'`,
+    (state === 'suspended' || state === 'pending') && sql`a.decision = ${literal(state)}`,
+    state !== undefined && sql`${raw(STATE)} = ${literal(state)}`,
   );
+  // An agreement that came into its state late may be old, so no index has the list's own order.
+  const byId = span ? { by: 'a.created_at', indexed: false } : DECISION_SORTS.createdAt;
   return listPage<DecisionRecord>(
     db,
     {
       select: () => sql`${decisionsIn(db.timeZone)} WHERE ${where}`,
-      counted: (limit) => sql`agreements a WHERE ${where} ORDER BY a.id ${limit}`,
+      counted: (limit) => sql`agreements a JOIN entities m ON m.id = a.merchant_id,
+        LATERAL (SELECT now() + m.clock_offset AS at) AS period
+        WHERE ${where} ORDER BY ${raw(span?.moment ?? 'a.id')} ${limit}`,
       id: 'a.id',
-      sort: DECISION_SORTS[page.sortBy],
+      sort: page.sortBy === 'createdAt' ? byId : DECISION_SORTS.updatedAt,
       instead: 'narrow it with customerId, merchantId or decision',
     },
     page,

@@ -11,6 +11,7 @@ import {
   type Parties,
   type Shown,
 } from '../../support/shared-api';
+import { AGREEMENT_STATES } from '../../../src/domain/lifecycle';
 import { SPENT_ONCE, UNLIMITED } from '../../support/limits';
 import { announcedTo, lookupIdOf, makeSchedule, moveClock } from '../../support/standing';
 
@@ -60,6 +61,8 @@ const told = (type = 'decision.updated') => served.announced(parties.merchantId,
 async function statusOf(scheduleId: string): Promise<unknown> {
   return (await parties.merchant.read(`/v1/billing/recurring/${scheduleId}`))['status'];
 }
+
+const later = (by: string) => moveClock(served.db, parties.merchantId, by);
 
 /** Makes the agreement one that the customer has not decided about. */
 const undecided = () =>
@@ -138,6 +141,95 @@ describe('the list of decisions', () => {
     expect(await ids('?sortBy=updatedAt')).toEqual([own, other]);
     const stranger = await served.enter('bank');
     expect(await stranger.list(`${DECISIONS}?customerId=${parties.customerId}`)).toEqual([]);
+  });
+});
+
+const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
+const limit = (spendingLimits: object) => put({ customerDecision: 'approve_recurring', spendingLimits });
+const pause = (body = {}) => parties.bank.post(`${DECISIONS}/${parties.agreementId}/pause`, body);
+
+describe('the filter by state', () => {
+  test.each<[string, () => Promise<unknown>]>([
+    ['active', () => Promise.resolve()],
+    ['active', () => pause({ until: inDays(1) }).then(() => later('25 hours'))],
+    ['active', () => limit({ validFrom: inDays(1), validUntil: inDays(9) }).then(() => later('25 hours'))],
+    ['pending', undecided],
+    ['suspended', () => put({ customerDecision: 'suspended' })],
+    ['revoked', () => put({ customerDecision: 'deny', blockMerchant: true })],
+    ['not_yet_valid', () => limit({ validFrom: inDays(1) })],
+    ['paused', () => pause()],
+    ['paused', () => limit({ validFrom: inDays(2) }).then(() => pause({ until: inDays(1) }))],
+    ['expired', () => limit({ validUntil: inDays(1) }).then(() => later('25 hours'))],
+  ])('finds an agreement that is %s, and by no other state', async (state, change) => {
+    await change();
+    expect(await theOne()).toMatchObject({ state });
+    for (const one of AGREEMENT_STATES) {
+      const found = one === state ? [parties.agreementId] : [];
+      for (const order of ['', '&sortOrder=asc', '&sortBy=updatedAt'])
+        expect([one, await ids(`?state=${one}${order}`)]).toEqual([one, found]);
+    }
+  });
+});
+
+const read = () => parties.bank.read(`${DECISIONS}/${parties.agreementId}`);
+
+describe('one decision', () => {
+  test('is shown as in the list, with its last charge and each change, by whoever made it', async () => {
+    expect(await read()).toMatchObject({ lastCharge: null, upcoming: [] });
+    await charge(parties);
+    const { id, reference } = await bill(parties, { amount: 12.5 });
+    const limits = { ...UNLIMITED, perCharge: 20 };
+    await put({ customerDecision: 'approve_once', spendingLimits: { perCharge: 20 } });
+    await parties.provider.post(`/v1/agreements/${parties.agreementId}/release`);
+
+    const { lastCharge, upcoming, history, ...decision } = await read();
+    expect(decision).toEqual(await theOne());
+    const { createdAt: at } = await parties.merchant.read(`/v1/billing/requests/${id}`);
+    expect(lastCharge).toEqual({ reference, amount: 12.5, at, status: 'declined' });
+    expect(upcoming).toEqual([]);
+    const moment = expect.stringMatching(/Z$/) as string;
+    const changes = [
+      ['customer', 'active', 'approve_recurring', { ...UNLIMITED, daily: 5000 }],
+      ['customer', 'active', 'approve_once', limits],
+      ['provider', 'revoked', 'deny', limits],
+    ].map(([by, state, customerDecision, spendingLimits]) => ({
+      at: moment,
+      by,
+      state,
+      customerDecision,
+      spendingLimits,
+    }));
+    expect(history).toEqual(changes);
+    const stranger = await served.enter('bank');
+    expect((await stranger.get(`${DECISIONS}/${parties.agreementId}`)).status).toBe(404);
+  });
+
+  test('has the next ten billings of all its schedules, up to their ends and its own', async () => {
+    const startAt = new Date('2099-01-31T09:00:00Z');
+    const first = await makeSchedule(served.db, parties, { startAt, maxBillings: 2 });
+    const second = await makeSchedule(served.db, parties, { startAt, amount: 100n, interval: 2 });
+    const shown = async () =>
+      ((await read())['upcoming'] as Shown[]).map(({ scheduleId, n, amount, dueDate }) => [
+        scheduleId === first ? 'first' : scheduleId === second && 'second',
+        n,
+        amount,
+        String(dueDate).slice(0, 10),
+      ]);
+    const upcoming = await shown();
+    expect(upcoming).toHaveLength(10);
+    expect(upcoming.slice(0, 4)).toEqual([
+      ['first', 0, 1500, '2099-01-31'],
+      ['second', 0, 1, '2099-01-31'],
+      ['first', 1, 1500, '2099-02-28'],
+      ['second', 1, 1, '2099-03-31'],
+    ]);
+    expect(upcoming[9]).toEqual(['second', 7, 1, '2100-03-31']);
+
+    const validUntil = '2099-03-31T09:00:00Z';
+    await put({ customerDecision: 'approve_recurring', spendingLimits: { validUntil } });
+    expect(await shown()).toEqual(upcoming.slice(0, 3));
+    await parties.merchant.post(`/v1/billing/recurring/${first}/pause`);
+    expect(await shown()).toEqual([upcoming[1]]);
   });
 });
 
@@ -331,6 +423,8 @@ const show = (id: string) => parties.merchant.read(`/v1/billing/requests/${id}`)
 const DENIED = { status: 'declined', declineReason: 'denied' };
 /** So that the bank has seen all that it was asked. */
 const readFeed = () => parties.bank.read('/v1/events?limit=100');
+const byRequest = (items: Shown[]) =>
+  items.toSorted((a, b) => (String(a['billingRequestId']) < String(b['billingRequestId']) ? -1 : 1));
 const pendingOf = async (body: object) => (await put(body)).body.data?.['pending'];
 
 /** One charge that waits for its customer, one that its bank has, and one that it has not. */
@@ -352,11 +446,12 @@ describe('a denial', () => {
     expect(denied.body.data).toMatchObject({ pending, spent: { daily: 200, count: { daily: 1 } } });
     for (const { id } of [waiting, unseen]) expect(await show(id)).toMatchObject(DENIED);
     expect(await show(asked.id)).toMatchObject({ status: 'pending' });
-    const ends = [waiting, unseen].map(({ id }) => ({ billingRequestId: id, ...DENIED }));
-    expect(await told('billing.response')).toMatchObject(ends);
-    const closed = await served.announced(parties.bankId, 'billing.closed');
+    const ended = { billingRequestId: waiting.id, ...DENIED };
     // The bank hears of the other charge first by its end.
-    expect(closed).toMatchObject(ends.map((end, n) => ({ ...end, sequence: 2 - n })));
+    const withdrawn = { billingRequestId: unseen.id, ...DENIED, sequence: 1 };
+    expect(byRequest(await told('billing.response'))).toMatchObject([ended, withdrawn]);
+    const closed = await served.announced(parties.bankId, 'billing.closed');
+    expect(byRequest(closed)).toMatchObject([{ ...ended, sequence: 2 }, withdrawn]);
 
     expect((await put({ customerDecision: 'deny' })).body.data).toEqual(denied.body.data);
     expect(await told('billing.response')).toHaveLength(2);

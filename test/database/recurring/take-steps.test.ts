@@ -1,12 +1,14 @@
 import { answerBillingRequest } from '../../../src/database/billing-request/settle-billing-request';
 import {
   cancelSchedule,
+  changeSchedule,
   pauseSchedule,
   resumeSchedule,
 } from '../../../src/database/schedule/change-schedule';
 import type { ScheduleTerms } from '../../../src/database/schedule/create-schedule';
 import { changeDecision } from '../../../src/database/intent/change-decision';
 import { readBillings } from '../../../src/database/schedule/list-schedules';
+import { upcomingBillings } from '../../../src/database/recurring/upcoming-billings';
 import { nextStep } from '../../../src/domain/recurring/recurring-step';
 import { workflowIds } from '../../../src/domain/workflow/workflow-id';
 import { readConfig, recurringRules } from '../../../src/settings/config';
@@ -252,6 +254,23 @@ it('a charge that no bank has seen ends with the denial that cancels its schedul
   expect(await signals(played)).toEqual([{ signal: 'cancelled' }, { signal: 'bankAnswered' }]);
   expect(await played.advance()).toMatchObject({ status: 'cancelled', sleepMs: null });
   expect(await played.billings()).toEqual(['0 failed denied 1x']);
+});
+
+it('a billing that is tried again is the first to come, by its due date and its own amount', async () => {
+  const played = await play({ maxBillings: 3 });
+  await played.advance();
+  await played.answer('insufficient_funds');
+  await played.advance();
+  await db.transaction((trx) =>
+    changeSchedule(trx, rules, { caller: merchant(played), scheduleId: played.id }, { amount: 7 }),
+  );
+  const { startAt } = await played.shown();
+  const [retried, ...later] = await upcomingBillings(db, rules, played.standing.agreementId);
+  expect(retried).toMatchObject({ n: 0, amount: 150_000n, dueDate: startAt });
+  expect(later.map(({ n, amount }) => [n, amount])).toEqual([
+    [1, 700n],
+    [2, 700n],
+  ]);
 });
 
 it.each([
