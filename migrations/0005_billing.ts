@@ -88,8 +88,7 @@ export const sql = `
       currency_before      currency,
       limits_before        spending_limits,
       UNIQUE (merchant_id, customer_id),
-      CHECK ((NOT blocked) OR decision = 'deny'),
-      CHECK (paused_until IS NULL OR decision <> 'deny')
+      CHECK ((NOT blocked) OR decision = 'deny')
       -- Each charge changes the sums, which no index has.
     ) WITH (fillfactor = 70);
     CREATE INDEX agreements_acting ON agreements (merchant_id, acts_at) WHERE acts_at IS NOT NULL;
@@ -217,6 +216,8 @@ export const sql = `
       next_due_at     timestamptz,
       -- The last billing that both sides were told of beforehand.
       noticed_n       int CHECK (noticed_n >= 0),
+      -- The most that the next billing may be, once both sides were told of it.
+      noticed_amount  amount,
       -- Billings that succeeded or failed, and how many failed since the last that succeeded.
       ran             int NOT NULL DEFAULT 0 CHECK (ran >= 0),
       failed_in_a_row int NOT NULL DEFAULT 0 CHECK (failed_in_a_row BETWEEN 0 AND 3),
@@ -256,7 +257,7 @@ export const sql = `
     CREATE INDEX schedules_of_provider_by_status ON schedules (provider_id, status, id)
       WHERE provider_id IS NOT NULL;
     GRANT SELECT, INSERT, UPDATE (amount, description, metadata, end_at, max_billings, status, suspended_reason, paused, next_n,
-      next_due_at, noticed_n, ran, failed_in_a_row, acts_at, sequence, updated_at, announced, waiting,
+      next_due_at, noticed_n, noticed_amount, ran, failed_in_a_row, acts_at, sequence, updated_at, announced, waiting,
       delay_ms) ON schedules TO assent_app;
 
     CREATE TRIGGER schedules_name_provider BEFORE INSERT ON schedules

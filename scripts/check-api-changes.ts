@@ -67,8 +67,8 @@ function inOneForm(schema: JsonSchema): JsonSchema {
   const words = choices.map((one) => one['const']);
   if (!words.includes(undefined)) return { ...rest, type: choices[0]?.['type'], enum: words };
   const patterns = choices.map((one) => one['pattern']);
-  if (type === 'string' && !patterns.includes(undefined))
-    return { ...rest, type, pattern: patterns.join('|') };
+  if (choices.every((one) => (type ?? one['type']) === 'string') && !patterns.includes(undefined))
+    return { ...rest, type: 'string', pattern: patterns.join('|') };
   // oasdiff knows one choice from another by the title.
   const titled = choices.map((one, n) => ({ ...one, title: titleOf(one) ?? `${n}` }));
   return { ...rest, ...(several ? {} : { type }), anyOf: titled };
@@ -86,8 +86,9 @@ function compare(released: OpenApiDocument, current: OpenApiDocument): ApiChange
   try {
     for (const [n, document] of [released, current].entries())
       writeFileSync(path.join(folder, `${n}.json`), JSON.stringify(withWebhooksRead(withoutNames(document))));
-    // The policy: whoever calls takes a word that is new to it for an unknown one.
-    writeFileSync(path.join(folder, 'levels.txt'), 'response-property-enum-value-added info\n');
+    // The policy: whoever calls takes a word or a webhook that is new to it for an unknown one.
+    const added = ['enum-value', 'any-of'].map((what) => `response-property-${what}-added info\n`);
+    writeFileSync(path.join(folder, 'levels.txt'), added.join(''));
     const ran = spawnSync(
       'go',
       `run ${OASDIFF} changelog 0.json 1.json --format json --severity-levels levels.txt`

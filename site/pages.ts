@@ -22,6 +22,7 @@ export const SECTIONS: Section[] = [
     pages: [
       ['docs/guides/merchant.md', 'Merchants'],
       ['docs/guides/bank.md', 'Banks'],
+      ['docs/guides/bank-app.md', 'A bank’s app'],
       ['docs/guides/provider.md', 'Providers'],
       ['docs/guides/finance.md', 'Finance teams'],
       ['docs/integration.md', 'Integrate'],

@@ -151,7 +151,7 @@ test('who bills again is not refused, since each debit has an id of its own', as
   expect(await paste(bill?.script ?? '', 'again')).toContain('The charge is successful');
 });
 
-test.each(['merchant', 'bank', 'provider', 'finance'])(
+test.each(['merchant', 'bank', 'bank-app', 'provider', 'finance'])(
   'each block of the guide %s.md can be pasted after them',
   async (name) => {
     const all = blocksRunBy('test/readme.test.ts', `docs/guides/${name}.md`);

@@ -47,7 +47,7 @@ test('the headings of the reference are sentences: what an operation does, or wh
     .filter((heading) => !['Fields', 'Refusals'].includes(heading));
   expect(headings.length).toBeGreaterThan(100);
   const imperative =
-    /^(Add|Advance|Answer|Bill|Cancel|Check|Create|Download|Enrol|Find|Finish|Forecast|Get|Initiate|Link|List|Look|Onboard|Pause|Redeliver|Resume|Retrieve|Rotate|Say|Search|Send|Set|Summarize|Unlink|Update) .+/;
+    /^(Add|Advance|Answer|Bill|Cancel|Charge|Check|Create|Download|Enrol|Find|Finish|Forecast|Get|Give|Initiate|Link|List|Look|Onboard|Pause|Redeliver|Resume|Retrieve|Rotate|Say|Search|Send|Set|Skip|Summarize|Unlink|Unskip|Update) .+/;
   const statement = /^[A-Z].* (is|was|has|have|are|were|asks|needs|came|will|did|refunds|sends) .+/;
   const others = headings.filter((one) => !imperative.test(one) && !statement.test(one));
   expect(others).toEqual([]);

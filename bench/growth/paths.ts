@@ -57,6 +57,7 @@ const RULES = {
   catchUpPerDay: 3,
   dueRate: 20,
   arrearsDays: 35,
+  noticeHours: 24,
 };
 
 /** The last page of a list that is longer than its reach. */

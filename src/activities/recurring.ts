@@ -15,7 +15,7 @@ import {
 } from '../database/recurring/locked-schedule';
 import type { BillingRules } from '../domain/billing-rules';
 import { isAsked, type Facts } from '../domain/recurring/recurring-step';
-import type { RecurringRules } from '../domain/recurring/schedule-facts';
+import { nextAmount, type RecurringRules } from '../domain/recurring/schedule-facts';
 import type { WebhookType } from '../domain/webhook/webhook';
 import { workflowIds } from '../domain/workflow/workflow-id';
 import type { AnswerTimeout } from './answer-timeout';
@@ -203,7 +203,7 @@ export function waitingInWords({
   delayMs,
 }: Pick<ScheduleResult, 'schedule' | 'open' | 'delayMs'>): string {
   const ran = ranInWords(schedule);
-  const amount = inMoney({ ...schedule, amount: (open ?? schedule).amount });
+  const amount = inMoney({ ...schedule, amount: open?.amount ?? nextAmount(schedule) });
   if (open?.status === 'pending' && open.chargeStatus === 'pending') {
     const until = open.expiresAt.toISOString();
     return `Billing ${open.n + 1}, attempt ${open.attempts}: asked ${schedule.bankName} for ${amount}, which it may confirm until ${until}. ${ran}.`;

@@ -87,6 +87,7 @@ const settings = z.object({
   RECURRING_RETRY_DAYS: numbers('1,3,5', 365, 'days'),
   CATCH_UP_PER_DAY: wholeNumber(1, 1000, 'due dates').default(3),
   ARREARS_DAYS: wholeNumber(1, 3650, 'days').default(35),
+  NOTICE_HOURS: wholeNumber(1, 336, 'hours').default(24),
   DUE_RATE: wholeNumber(1, 10_000, 'schedules a second').default(10),
   RECONCILE_AFTER_S: seconds(300),
   CLOCK_WAIT_S: decimal(600, 'seconds', 0).default(5),
@@ -272,6 +273,7 @@ export function recurringRules(config: Config): BillingRules & RecurringRules {
     retryDays: config.RECURRING_RETRY_DAYS,
     catchUpPerDay: config.CATCH_UP_PER_DAY,
     arrearsDays: config.ARREARS_DAYS,
+    noticeHours: config.NOTICE_HOURS,
     dueRate: config.DUE_RATE,
   };
 }

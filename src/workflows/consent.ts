@@ -33,8 +33,8 @@ export async function consent(agreementId: string): Promise<string[]> {
       const { did, state, waitsFor, next } = await keepConsent(agreementId);
       setCurrentDetails(waitsFor);
       upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.status, value: state }]);
-      if (next === null) return [...did, waitsFor];
-      await signals.sleep(Math.min(next.inMs, MAX_SLEEP_MS), waitsFor, did);
+      if (next === null && !signals.receivedAny()) return [...did, waitsFor];
+      await signals.sleep(Math.min(next?.inMs ?? 0, MAX_SLEEP_MS), waitsFor, did);
     }
     return continueAsNew<typeof consent>(agreementId);
   }, REFUSAL);

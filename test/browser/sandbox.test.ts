@@ -413,3 +413,50 @@ it('shows every tab the same, and goes on after a restart with the same parties 
   await question('Damilola Ogunleye').getByRole('button', { name: 'Approve', exact: true }).click();
   await expectShown(charge('from Damilola').first().getByText('paid'));
 });
+
+it('lets a customer tighten limits, pause until a day, resume, skip a charge, and revoke', async () => {
+  const own = phone().getByRole('listitem').filter({ hasText: 'Fatima Bello' });
+  const button = (name: string) => own.getByRole('button', { name });
+  const standing = (words: string) => own.locator('.badge').getByText(words);
+  const schedule = charge('a month from Fatima');
+  await schedule.getByRole('button', { name: 'Resume' }).click();
+  await expectShown(button('Skip'));
+  await button('Skip').click();
+  await expectShown(own.getByText(', skipped'));
+  const { scheduleId } =
+    (await shop.call('listSchedules', { query: { status: 'active' } })).data.schedules.find(
+      ({ amount }) => amount === 1500,
+    ) ?? {};
+  if (scheduleId === undefined) throw new Error('the schedule is not active');
+  const { billings } = (await shop.call('getSchedule', { path: { scheduleId } })).data;
+  expect(billings.at(-1)).toMatchObject({ status: 'skipped', reason: 'customer_skipped', attempts: [] });
+
+  await own.getByText('Other limits, or a pause').click();
+  await own.getByLabel('A month').fill('less');
+  await button('Set limits').click();
+  await expectShown(own.getByText('A limit is a number above nothing'));
+  await own.getByLabel('A month').fill('3,000');
+  await button('Set limits').click();
+  await expectShown(own.getByText('NGN 4,000 a day and NGN 3,000 a month'));
+  expect(await decisionOf('sandbox-6')).toMatchObject({ spendingLimits: { daily: 4000, monthly: 3000 } });
+
+  const { now } = (await shop.call('getClock')).data;
+  const until = new Date(Date.parse(now) + 10 * 86_400_000).toISOString().slice(0, 10);
+  await own.getByLabel('Until').fill(until);
+  await button('Pause').click();
+  await expectShown(standing('paused'));
+  await expectShown(own.getByText('Paused until'));
+  await expectShown(schedule.getByText('suspended: the customer has paused the merchant'));
+  await choose('Fatima');
+  await press('Charge once');
+  await expectShown(till().getByText('(the network answered 403)'));
+  await expectGoodPage(page);
+  await button('Resume').click();
+  await expectShown(standing('active'));
+  await expectShown(schedule.locator('.badge').getByText('active'));
+
+  await button('Revoke').click();
+  await expectShown(standing('refused'));
+  await expectShown(schedule.locator('.badge').getByText('cancelled'));
+  expect(await decisionOf('sandbox-6')).toMatchObject({ customerDecision: 'deny', chargeableNow: 0 });
+});

@@ -5,7 +5,15 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import { AssentClient, AssentError, verifyWebhook, type WebhookEvent } from '@assent/client';
+import {
+  AssentClient,
+  AssentError,
+  verifyWebhook,
+  type RequestOf,
+  type WebhookEvent,
+  type WebhookEventOf,
+} from '@assent/client';
+import type { CustomerAct } from '../../packages/conformance/src/permission';
 import { runConformance } from '../../packages/conformance/src/run';
 import { createCli } from '../support/cli';
 import { blocksRunBy } from '../support/code-blocks';
@@ -37,13 +45,20 @@ interface Fault {
   misspelling?: true;
   /** It takes the first charge of its life, and forgets it. */
   unpractised?: true;
+  /** Its app has other calls for what its customers do, or tells half. */
+  careless?: true;
 }
 
 /** Whom a webhook asked about. */
 type Asked = { customerId: string; lookupID: string };
 
-/** @returns where it takes webhooks */
-async function startBank(networkPort: number, fault: Fault, asked: Asked[] = []): Promise<string> {
+interface Bank {
+  /** Where it takes webhooks. */
+  url: string;
+  app: (act: CustomerAct) => void;
+}
+
+async function startBank(networkPort: number, fault: Fault, asked: Asked[] = []): Promise<Bank> {
   const assent = new AssentClient({
     baseUrl: `http://127.0.0.1:${networkPort}`,
     clientId: 'cli_1',
@@ -52,6 +67,8 @@ async function startBank(networkPort: number, fault: Fault, asked: Asked[] = [])
   });
   const bookings = new Map<string, string>();
   const over = new Set<string>();
+  const denied = new Set<string>();
+  let announced: WebhookEventOf<'recurring.upcoming'>['data'][number] | undefined;
   let practised = false;
   const book = (id: string) => {
     const booked = fault.forgetful ? undefined : bookings.get(id);
@@ -75,12 +92,16 @@ async function startBank(networkPort: number, fault: Fault, asked: Asked[] = [])
           practised = true;
           continue;
         }
-        const body = { billingRequestId, bankTransactionId: book(billingRequestId) };
+        const body = denied.has(billingRequestId)
+          ? ({ billingRequestId, action: 'deny' } as const)
+          : { billingRequestId, bankTransactionId: book(billingRequestId) };
         await assent.call('answerBillingRequest', { body }).catch(async (error: unknown) => {
           if (!fault.stubborn) throw error;
           await assent.call('answerBillingRequest', { body: { billingRequestId, action: 'deny' } });
         });
       }
+    } else if (event.type === 'recurring.upcoming') {
+      [announced] = event.data;
     } else if (event.type === 'refund.request') {
       for (const { refundId } of event.data) {
         const body = { refundId, action: 'completed', bankTransactionId: book(refundId) } as const;
@@ -102,7 +123,37 @@ async function startBank(networkPort: number, fault: Fault, asked: Asked[] = [])
     const status = await take(await text(request), request.headers).catch(() => 401);
     response.writeHead(status).end();
   });
-  return listening(server);
+  const url = await listening(server);
+  const use = async (act: CustomerAct['do']): Promise<void> => {
+    const [decision] = (await assent.call('listDecisions')).data.decisions;
+    const own = { path: { id: decision?.id ?? '' } };
+    const daily = fault.careless ? undefined : decision?.spendingLimits.daily;
+    const decide = (body: RequestOf<'changeDecision'>['body']) =>
+      assent.call('changeDecision', { ...own, body });
+    const { scheduleId = '', n = 0 } = (announced ?? {}) as { scheduleId?: string; n?: number };
+    switch (act) {
+      case 'limit': {
+        const spendingLimits = { monthly: 20_000, ...(daily && { daily }) };
+        await decide({ customerDecision: 'approve_recurring', spendingLimits });
+        break;
+      }
+      case 'pause':
+        if (fault.careless) await decide({ customerDecision: 'suspended' });
+        else await assent.call('pauseDecision', { ...own, body: {} });
+        break;
+      case 'resume':
+        await assent.call('resumeDecision', own);
+        break;
+      case 'skip':
+        await assent.call('skipBilling', { path: { scheduleId }, body: { n: fault.careless ? n + 1 : n } });
+        break;
+      case 'revoke': {
+        const { pending = [] } = (await decide({ customerDecision: 'deny' })).data;
+        if (!fault.careless) for (const { billingRequestId } of pending) denied.add(billingRequestId);
+      }
+    }
+  };
+  return { url, app: (act) => void use(act.do).catch(() => undefined) };
 }
 
 function parsed(body: string): WebhookEvent {
@@ -123,8 +174,10 @@ async function listening(server: Server): Promise<string> {
 /** The names of the checks that a bank with this fault does not pass. */
 async function foundIn(fault: Fault): Promise<string[]> {
   const port = await freePort();
+  const { url, app } = await startBank(port, fault);
   const verdicts = await runConformance({
-    webhookUrl: await startBank(port, fault),
+    webhookUrl: url,
+    app,
     clientId: 'cli_1',
     clientSecret,
     webhookSecret,
@@ -138,21 +191,25 @@ async function foundIn(fault: Fault): Promise<string[]> {
 }
 
 test('each fault of a bank is found by the checks that are for it', async () => {
-  const [trusting, forgetful, busy, stubborn, misspelling, unpractised] = await Promise.all([
+  const [good, trusting, forgetful, busy, stubborn, misspelling, unpractised, careless] = await Promise.all([
+    foundIn({}),
     foundIn({ trusting: true }),
     foundIn({ forgetful: true }),
     foundIn({ busy: true }),
     foundIn({ stubborn: true }),
     foundIn({ misspelling: true }),
     foundIn({ unpractised: true }),
+    foundIn({ careless: true }),
   ]);
-  expect({ trusting, forgetful, busy, stubborn, misspelling, unpractised }).toEqual({
+  expect({ good, trusting, forgetful, busy, stubborn, misspelling, unpractised, careless }).toEqual({
+    good: [],
     trusting: ['bad_signature', 'old_timestamp'],
     forgetful: ['repeat', 'reminder', 'out_of_order'],
-    busy: ['unknown_type', 'slow_network', 'outage'],
+    busy: ['unknown_type', 'slow_network', 'outage', 'revoke'],
     stubborn: ['late_answer'],
     misspelling: ['intent'],
     unpractised: ['charge'],
+    careless: ['limit', 'pause', 'skip', 'revoke'],
   });
 });
 
@@ -205,12 +262,12 @@ describe('at the command line', () => {
   test('a bank without a fault passes, is asked about the customer that is given, and --json is one object', async () => {
     const port = await freePort();
     const asked: Asked[] = [];
-    const bank = await startBank(port, {}, asked);
+    const { url } = await startBank(port, {}, asked);
     const customer = { customerId: 'cus_of_this_bank', lookupID: 'copper-field-maple-1093' };
     const told = await cli().json<{ passed: boolean; checks: { name: string; problem: string | null }[] }>(
       'conformance',
       '--webhook-url',
-      bank,
+      url,
       '--client-id',
       'cli_1',
       '--listen',
@@ -228,12 +285,16 @@ describe('at the command line', () => {
 
   test('a bank that has another webhook secret fails, in words, with exit code 1', async () => {
     const other = `whsec_${Buffer.alloc(32, 6).toString('base64')}`;
-    const { code, out } = await cli({ WEBHOOK_SECRET: other }).run(...call(['--patience', '1']));
+    const { code, out, err } = await cli({ WEBHOOK_SECRET: other }).run(
+      ...call(['--patience', '1', '--app']),
+    );
     expect(code).toBe(1);
+    expect(err).toContain('In the app: let Conformance Kit charge at most NGN 20000 a month');
+    expect(out).toContain('FAILS   pauses, and resumes\n        no call came: this is POST');
     expect(out).toContain(
       'FAILS   takes a genuine webhook, within two seconds\n        the webhook was not taken: HTTP 401',
     );
-    expect(out).toMatch(/^\d+ of 12 fail\.$/m);
+    expect(out).toMatch(/^\d+ of 16 fail\.$/m);
     expect(out).not.toContain(other);
   });
 

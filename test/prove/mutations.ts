@@ -99,8 +99,8 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     changes: [
       [
         LIMIT,
-        `FROM business_now(\${merchant}) AS at) AS clock`,
-        `FROM (SELECT clock_timestamp() AS at, \${merchant}::text) AS real) AS clock`,
+        'periodAt(sql`business_now(${merchant})`, timeZone, more)',
+        'periodAt(sql`(SELECT clock_timestamp() AS at, ${merchant}::text)`, timeZone, more)',
       ],
     ],
   },

@@ -75,7 +75,7 @@ const sh = (page: string, which?: Run['which']): Run => ({ page, language: 'sh',
 export const RUNS: Record<string, Run[]> = {
   'test/readme.test.ts': [
     sh('README.md', ({ heading }) => heading === 'Five minutes'),
-    ...['merchant', 'bank', 'provider', 'finance'].map((name) => sh(`docs/guides/${name}.md`)),
+    ...['merchant', 'bank', 'bank-app', 'provider', 'finance'].map((name) => sh(`docs/guides/${name}.md`)),
     sh('docs/guides/testing.md'),
     { page: 'packages/client/README.md', language: 'ts' },
     ...['webhooks', 'bank-statements', 'ledger', 'statements', 'tamper-evidence'].map((name) =>

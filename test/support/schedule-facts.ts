@@ -9,6 +9,7 @@ export const rules: RecurringRules = {
   retryDays: [1, 3, 5],
   catchUpPerDay: 3,
   arrearsDays: 35,
+  noticeHours: 24,
   dueRate: 20,
 };
 

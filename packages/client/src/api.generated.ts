@@ -2092,7 +2092,7 @@ export type ExceptionResolvedItem = {
   sequence: number;
 };
 
-/** A recurring schedule will charge in 24 hours */
+/** A recurring schedule will charge soon */
 export type RecurringUpcomingEvent = {
   /** Id of an event */
   eventId: string;
@@ -2113,8 +2113,14 @@ export type RecurringUpcomingItem = {
   currency: string;
   /** Text shown to the customer */
   description: string | null;
+  /** Number of the due date, from 0 */
+  n: number;
   /** When the charge is due; UTC */
   dueDate: string;
+  /** The customer’s limits allow it on that day, by what is charged so far */
+  withinLimits: boolean;
+  /** The first limit that refuses it; left out where the permission is over by then */
+  limit?: 'perCharge' | 'daily' | 'weekly' | 'monthly' | 'yearly' | 'total' | 'count.daily' | 'count.weekly' | 'count.monthly' | 'count.yearly' | 'count.total';
   /**
    * Counts the webhooks about one resource that you are sent, from 1 without gaps: a
    * higher number is newer, and a missing one is still on its way, or lost
@@ -2151,7 +2157,7 @@ export type RecurringUpdatedItem = {
   nextBillingDate: string | null;
   /** Billings that ran, successful or failed */
   billingsCompleted: number;
-  /** The amount of the next charge; in major units */
+  /** The amount of each charge, after new terms from `effectiveFrom` on; in major units */
   amount: number;
   /** ISO 4217 code */
   currency: string;
@@ -6020,7 +6026,7 @@ export interface Operations {
     body: SkipBillingBody;
     answer: SkipBillingResult;
   };
-  /** Charge a skipped billing after all */
+  /** Unskip one billing of a customer’s subscription */
   unskipBilling: {
     path: {
       /** Id of a recurring schedule. One that is malformed counts as unknown. */

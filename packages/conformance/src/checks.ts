@@ -4,6 +4,7 @@ import { canonicalJson } from '../../../src/api/http/json';
 import { newId, newReference } from '../../../src/database/identifier/new-id';
 import { termsInWords } from '../../../src/domain/words/terms-in-words';
 import { NO_LIMITS, shownLimits } from '../../../src/domain/spending-limit';
+import type { CustomerAct } from './permission';
 import { AT_ONCE_MS, type Delivery, type Sender } from './sender';
 import type { Answer, Reception, StandIn } from './stand-in';
 
@@ -12,13 +13,15 @@ import type { Answer, Reception, StandIn } from './stand-in';
  * played: a bank that does something twice may take its time.
  */
 
-interface Kit {
+export interface Kit {
   sender: Sender;
   network: StandIn;
   /** A customer that the bank knows; it may decline charges to others. */
   customer: { customerId: string; lookupID: string };
   /** Time for an answer that needs no person. */
   answerTimeoutMs: number;
+  /** Has the customer do it in the bank's app. */
+  tell: (act: CustomerAct) => void;
 }
 
 export interface Check {
@@ -30,13 +33,13 @@ export interface Check {
 }
 
 /** @returns the problem and its remedy, or undefined */
-type Judge = () => string | undefined;
+export type Judge = () => string | undefined;
 
 /** Older than the network or any receiver should tolerate. */
 const OLD_S = 3_600;
 /** A client that repeats an answer more often after a 409 would do so for ever. */
 const MOST_REPEATS = 10;
-const POLL_MS = 20;
+export const POLL_MS = 20;
 
 export const CHECKS: readonly Check[] = [
   {
@@ -147,7 +150,7 @@ export const CHECKS: readonly Check[] = [
   },
 ];
 
-function took({ httpStatus, error }: SendOutcome): Judge {
+export function took({ httpStatus, error }: SendOutcome): Judge {
   const isTaken = httpStatus !== null && httpStatus >= 200 && httpStatus < 300;
   return () =>
     isTaken
@@ -160,7 +163,7 @@ interface Asked {
   delivery: Delivery;
 }
 
-async function answersOnce(kit: Kit, { id, delivery }: Asked): Promise<Judge> {
+export async function answersOnce(kit: Kit, { id, delivery }: Asked): Promise<Judge> {
   const taken = took(await kit.sender.send(delivery));
   await answered(kit, id);
   return () => taken() ?? oneAnswer(kit, id);
@@ -201,7 +204,7 @@ function gaveUp({ network }: Kit, id: string): string {
   return `${length === 1 ? after : lost}: the money is debited, and the network does not know. Repeat the answer`;
 }
 
-function isApproval({ body }: Answer): boolean {
+export function isApproval({ body }: Answer): boolean {
   return body['bankTransactionId'] !== undefined;
 }
 
@@ -231,7 +234,7 @@ const question = (customer: Kit['customer'], merchantId?: string) => ({
   dueDate: inMinutes(60 * 24),
 });
 
-const MONEY = { amount: 12.34, currency: 'NGN' };
+export const MONEY = { amount: 12.34, currency: 'NGN' };
 
 function intent({ sender, network, customer }: Kit): Asked {
   const id = newId('merchant');
@@ -246,7 +249,7 @@ function intent({ sender, network, customer }: Kit): Asked {
   return { id, delivery };
 }
 
-function charge({ sender, network, customer }: Kit, reception: Reception): Asked {
+export function charge({ sender, network, customer }: Kit, reception: Reception): Asked {
   const id = newId('billingRequest');
   network.receive(id, reception);
   const delivery = sender.webhook('billing.request', {

@@ -19,6 +19,7 @@ interface Options {
   customerId?: string;
   lookupId?: string;
   patience: string;
+  app?: boolean;
   json?: boolean;
 }
 
@@ -41,6 +42,7 @@ export function fill(command: Command): void {
     .addOption(
       new Option('--patience <seconds>', 'how long the bank has for each of its answers').default('15'),
     )
+    .option('--app', 'also check the bank’s app: says what its customer is to do there, and waits for it')
     .addHelpText('after', SECRETS)
     .action(
       reporting(async (config, options: Options) => {
@@ -48,6 +50,7 @@ export function fill(command: Command): void {
           ...checked(config, options),
           clientSecret: given(process.env, 'CLIENT_SECRET'),
           webhookSecret: webhookSecret(given(process.env, 'WEBHOOK_SECRET')),
+          app: options.app ? ({ words }) => void process.stderr.write(`In the app: ${words}.\n`) : undefined,
           progress: (title) => {
             if (options.json !== true && process.stderr.isTTY) process.stderr.write(`  … ${title}\n`);
           },

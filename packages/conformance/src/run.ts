@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OperatorError } from '../../../src/domain/failures';
+import { APP_CHECKS } from './app-checks';
 import { CHECKS } from './checks';
 import { newId } from '../../../src/database/identifier/new-id';
+import { Permission, type CustomerAct } from './permission';
 import { Sender } from './sender';
 import { StandIn } from './stand-in';
 
@@ -16,6 +18,8 @@ export interface ConformanceOptions {
   customer: { customerId?: string | undefined; lookupID?: string | undefined };
   allowPrivate: boolean;
   answerTimeoutMs: number;
+  /** Receives what the customer is to do in the bank's app; without it the app is not checked. */
+  app: ((act: CustomerAct) => void) | undefined;
   /** Receives the title of each check that begins. */
   progress: (title: string) => void;
 }
@@ -37,8 +41,12 @@ const LONGEST_QUIET_MS = 30_000;
 
 /** @throws OperatorError if the bank and the network cannot reach each other */
 export async function runConformance(options: ConformanceOptions): Promise<Verdict[]> {
-  const { webhookUrl, webhookSecret, listen, customer, allowPrivate, answerTimeoutMs, progress } = options;
-  const network = new StandIn(options);
+  const { webhookUrl, webhookSecret, listen, allowPrivate, answerTimeoutMs, app, progress } = options;
+  const customer = {
+    customerId: options.customer.customerId ?? newId('customer'),
+    lookupID: options.customer.lookupID ?? 'amber-river-stone-lamp-42',
+  };
+  const network = new StandIn(options, new Permission(customer));
   const sender = new Sender(webhookUrl, webhookSecret, { allowPrivate });
   try {
     const server = network.listen(listen.port, listen.host);
@@ -46,17 +54,9 @@ export async function runConformance(options: ConformanceOptions): Promise<Verdi
       throw new OperatorError(`--listen: cannot listen on ${listen.host}:${listen.port}`, { cause });
     });
     await requireReachable(sender, answerTimeoutMs);
-    const kit = {
-      sender,
-      network,
-      customer: {
-        customerId: customer.customerId ?? newId('customer'),
-        lookupID: customer.lookupID ?? 'amber-river-stone-lamp-42',
-      },
-      answerTimeoutMs,
-    };
+    const kit = { sender, network, customer, answerTimeoutMs, tell: app ?? (() => undefined) };
     const played = [];
-    for (const { name, title, play } of CHECKS) {
+    for (const { name, title, play } of app ? [...CHECKS, ...APP_CHECKS] : CHECKS) {
       progress(title);
       played.push({ name, title, judge: await play(kit) });
     }

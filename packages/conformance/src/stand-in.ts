@@ -8,9 +8,10 @@ import { canonicalJson } from '../../../src/api/http/json';
 import { check } from '../../../src/api/http/validation';
 import { intentResponseBody } from '../../../src/api/billing/intent';
 import { refundResponseBody } from '../../../src/api/billing/refund';
+import type { Permission } from './permission';
 
 /*
- * The part of the network's API that takes a bank's answers, with faults on order. It checks them
+ * The part of the network's API that a bank calls, with faults on order. It checks the answers
  * against the API's own schemas and keeps them; the checks judge.
  */
 
@@ -59,7 +60,10 @@ export class StandIn {
   private readonly receptions = new Map<string, Reception>();
   private lastRequestAt = Date.now();
 
-  constructor(private readonly credentials: { clientId: string; clientSecret: string }) {
+  constructor(
+    private readonly credentials: { clientId: string; clientSecret: string },
+    readonly permission: Permission,
+  ) {
     this.server = createServer((request, response) => {
       this.lastRequestAt = Date.now();
       this.serve(request, response).catch(() => response.destroy());
@@ -105,11 +109,15 @@ export class StandIn {
     if (token === undefined || !this.tokens.has(token)) {
       return envelope(response, 401, 'There is no valid access token');
     }
-    const endpoint = request.method === 'POST' ? ENDPOINTS.get(path) : undefined;
-    if (!endpoint) return envelope(response, 404, 'Only what a bank answers is played here');
-    const said = jsonObject(body);
+    const said = jsonObject(body || '{}');
     if (!said) return envelope(response, 400, 'The body is not a JSON object');
-    await this.handleCall(endpoint, said, response);
+    const { method = '' } = request;
+    const endpoint = method === 'POST' ? ENDPOINTS.get(path) : undefined;
+    if (endpoint) return this.handleCall(endpoint, said, response);
+    const taken = this.permission.take({ method, path, body: said });
+    if (!taken) return envelope(response, 404, 'Only what a bank answers, and its app calls, is played here');
+    if (taken.status === 503) response.setHeader('retry-after', '1');
+    envelope(response, taken.status, taken.message, taken.data);
   }
 
   private giveToken(request: IncomingMessage, response: ServerResponse, body: string): void {

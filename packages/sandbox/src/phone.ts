@@ -5,7 +5,7 @@ import {
   type BillingRequestItem,
   type WebhookEvent,
 } from '../../client/src';
-import type { Asked as AskedIntent, Limits, Prompt, Temperament } from './state';
+import type { Asked as AskedIntent, Limits, Permission, Prompt, Temperament } from './state';
 import { workflowIds } from '../../../src/domain/workflow/workflow-id';
 
 /** A choice on a customer's phone. */
@@ -148,6 +148,41 @@ export class Phone {
     this.asked.delete(intentId);
     this.changed();
     return answer.decision === 'deny' ? 'Refused.' : 'The shop has its permission.';
+  }
+
+  /** Sets the limits of a permission; a limit that is left out ends. */
+  async limit({ id, customerDecision }: Permission, limits: Limits): Promise<string> {
+    const { perCharge = null, daily = null, monthly = null } = limits;
+    const spendingLimits = { perCharge, daily, monthly };
+    await this.network.call('changeDecision', { path: { id }, body: { customerDecision, spendingLimits } });
+    return 'These limits hold from the next charge on.';
+  }
+
+  /** @param until when the pause ends by itself */
+  async pause({ id }: Permission, until: Date | undefined): Promise<string> {
+    const body = until === undefined ? {} : { until: until.toISOString() };
+    await this.network.call('pauseDecision', { path: { id }, body });
+    return 'Paused: nothing is charged.';
+  }
+
+  async resume({ id }: Permission): Promise<string> {
+    await this.network.call('resumeDecision', { path: { id } });
+    return 'Resumed.';
+  }
+
+  async skip(scheduleId: string, n: number): Promise<string> {
+    await this.network.call('skipBilling', { path: { scheduleId }, body: { n } });
+    return 'The next charge is skipped.';
+  }
+
+  async revoke({ id }: Permission): Promise<string> {
+    const body = { customerDecision: 'deny' } as const;
+    const { pending = [] } = (await this.network.call('changeDecision', { path: { id }, body })).data;
+    // The bank books as it answers, so none of them is booked yet.
+    for (const { billingRequestId } of pending) {
+      await this.say(billingRequestId, { action: 'deny' }).catch((error: unknown) => this.failed(error));
+    }
+    return 'Revoked: the shop charges no more.';
   }
 
   private askPermission(intent: BillingIntentItem): void {

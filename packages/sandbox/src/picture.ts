@@ -1,9 +1,14 @@
 import type { AnswerOf, AssentClient } from '../../client/src';
-import type { Customer, SandboxState, Temperament } from './state';
+import { NO_LIMITS, readLimits } from '../../../src/domain/spending-limit';
+import { termsInWords } from '../../../src/domain/words/terms-in-words';
+import type { Customer, Permission, SandboxState, Temperament } from './state';
 import { workflowIds } from '../../../src/domain/workflow/workflow-id';
 
 /** The two parties in the network's books. */
-export type Picture = Pick<SandboxState, 'clock' | 'customers' | 'charges' | 'refunds' | 'schedules'>;
+export type Picture = Pick<
+  SandboxState,
+  'clock' | 'customers' | 'permissions' | 'charges' | 'refunds' | 'schedules'
+>;
 
 /** A customer of the bank, known before any call. */
 export type Known = Pick<Customer, 'customerId' | 'lookupID' | 'name'> & { temperament: Temperament };
@@ -18,9 +23,8 @@ const SCHEDULES_SHOWN = 10;
  * page makes the calls for itself: the wire does not show them.
  */
 export async function takePicture(
-  shop: AssentClient,
-  bank: AssentClient,
-  shopId: string,
+  { shop, bank }: { shop: AssentClient; bank: AssentClient },
+  { shopId, timeZone }: { shopId: string; timeZone: string },
   known: readonly Known[],
 ): Promise<Picture> {
   const newest = { limit: SHOWN, sortOrder: 'desc' } as const;
@@ -57,6 +61,14 @@ export async function takePicture(
   return {
     clock: { now: clock.data.now, target: clock.data.target },
     customers: known.map((one) => customerOf(one, decisions.data.decisions)),
+    permissions: decisions.data.decisions.flatMap((one) => {
+      const { customerDecision, customerId } = one;
+      // The customer has yet to answer: the question is on the phone.
+      if (customerDecision === 'pending') return [];
+      const own = told.filter(({ data }) => data.customerId === customerId);
+      const next = own.flatMap(({ data }) => nextOf(data));
+      return [{ ...one, customerDecision, inWords: inWords(one, timeZone), next }];
+    }),
     charges: transactions.data.transactions.map((one) => ({
       ...one,
       attempt: attemptOf.get(one.billingRequestId) ?? 1,
@@ -77,7 +89,32 @@ export async function takePicture(
   };
 }
 
-function customerOf(known: Known, decisions: AnswerOf<'listDecisions'>['data']['decisions']): Customer {
+type Decision = AnswerOf<'listDecisions'>['data']['decisions'][number];
+
+const moment = (at: string | null) => (at === null ? null : new Date(at));
+
+function inWords({ spendingLimits: shown, currency }: Decision, timeZone: string): string {
+  const span = { validFrom: moment(shown.validFrom), validUntil: moment(shown.validUntil) };
+  const limits = readLimits({ ...shown, ...span }, currency, '');
+  return termsInWords({ ...NO_LIMITS, ...limits }, currency, timeZone);
+}
+
+/** The billing that is due next, or that the customer has skipped. */
+function nextOf({
+  scheduleId,
+  status,
+  amount,
+  billings,
+}: AnswerOf<'getSchedule'>['data']): Permission['next'] {
+  const next =
+    billings.find(({ status: how }) => how === 'scheduled') ??
+    billings.findLast(({ reason }) => reason === 'customer_skipped');
+  if (!next || (status !== 'active' && status !== 'past_due')) return [];
+  const { n, dueDate } = next;
+  return [{ scheduleId, n, amount, dueDate, isSkipped: next.status === 'skipped' }];
+}
+
+function customerOf(known: Known, decisions: readonly Decision[]): Customer {
   const own = decisions.find(({ customerId }) => customerId === known.customerId);
   return {
     ...known,

@@ -1,7 +1,8 @@
 import { Router, type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import { z } from 'zod';
 import { verifyWebhook, WebhookError } from '../../client/src';
-import { STEPS, type Customer } from './state';
+import { startOfDay } from '../../../src/domain/calendar';
+import { STEPS, type Customer, type Permission } from './state';
 import { Failure } from '../../../src/domain/failures';
 import { cut, maskedBody, maskedHeaders } from './masked';
 import { inWords, type Sandbox } from './sandbox';
@@ -33,6 +34,11 @@ function actsOf(sandbox: Sandbox): Map<string, (body: unknown) => Promise<string
     if (!found) throw new Error('The bank has no such customer: reload the page.');
     return found;
   };
+  const permission = (permissionId: string): Permission => {
+    const found = sandbox.state.permissions.find((one) => one.id === permissionId);
+    if (!found) throw new Error('The customer has given no such permission: reload the page.');
+    return found;
+  };
   return new Map([
     [
       'ask',
@@ -58,6 +64,24 @@ function actsOf(sandbox: Sandbox): Map<string, (body: unknown) => Promise<string
       ),
     ],
     ['advance', act(z.strictObject({ by: z.enum(STEPS) }), ({ by }) => shop.advance(by))],
+    ['limit', act(z.strictObject({ id, limits }), (body) => phone.limit(permission(body.id), body.limits))],
+    [
+      'pause',
+      act(z.strictObject({ id, until: z.iso.date().optional() }), ({ id: permissionId, until }) =>
+        phone.pause(
+          permission(permissionId),
+          until === undefined ? undefined : startOfDay(until, sandbox.state.timeZone),
+        ),
+      ),
+    ],
+    ['resume', act(z.strictObject({ id }), (body) => phone.resume(permission(body.id)))],
+    [
+      'skip',
+      act(z.strictObject({ scheduleId: id, n: z.int().min(0) }), ({ scheduleId, n }) =>
+        phone.skip(scheduleId, n),
+      ),
+    ],
+    ['revoke', act(z.strictObject({ id }), (body) => phone.revoke(permission(body.id)))],
     [
       'answer',
       act(

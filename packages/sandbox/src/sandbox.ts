@@ -34,6 +34,7 @@ export class Sandbox {
   private picture: Picture = {
     clock: { now: new Date().toISOString(), target: null },
     customers: [],
+    permissions: [],
     charges: [],
     refunds: [],
     schedules: [],
@@ -112,8 +113,8 @@ export class Sandbox {
       this.isStale = false;
       try {
         if (this.known.length > 0) {
-          const { shop, bank } = this.quiet;
-          this.picture = await takePicture(shop, bank, this.cast.shop.entityId, this.known);
+          const about = { shopId: this.cast.shop.entityId, timeZone: this.timeZone };
+          this.picture = await takePicture(this.quiet, about, this.known);
           this.trouble = null;
         }
       } catch (error) {

@@ -15,6 +15,14 @@ export interface Customer {
   spent: Pick<network.Decision['spent'], 'daily' | 'monthly'>;
 }
 
+/** A customer's answer to a merchant that asked for permission. */
+export interface Permission extends network.Decision {
+  customerDecision: Exclude<network.Decision['customerDecision'], 'pending'>;
+  inWords: string;
+  /** Next billing of each schedule of the shop. */
+  next: { scheduleId: string; n: number; amount: number; dueDate: string; isSkipped: boolean }[];
+}
+
 /** Limits in major units, as a person sets them. */
 export type Limits = Partial<Record<'perCharge' | 'daily' | 'monthly', number | undefined>>;
 
@@ -75,6 +83,7 @@ export interface SandboxState {
   /** The shop's test clock, RFC 3339. */
   clock: { now: string; target: string | null };
   customers: Customer[];
+  permissions: Permission[];
   /** Newest first, like the four lists below. */
   prompts: Prompt[];
   /** Recent requests for permission, answered ones too. */

@@ -49,7 +49,7 @@ const decisionPath = z.strictObject({ id: id('agreement') });
 
 export const blockMerchant = shown.flag('Whether the customer blocks the merchant').optional();
 
-const decisionBody = z.strictObject({
+export const decisionBody = z.strictObject({
   customerDecision: oneOf(CUSTOMER_DECISIONS, 'The customer’s decision'),
   spendingLimits: limitsGiven(
     'The customer’s limits from now on, also looser ones. A `daily` or `monthly` that is left out ends; any other member ends only by `null`, and `count: null` ends all of `count`',
@@ -57,7 +57,7 @@ const decisionBody = z.strictObject({
   blockMerchant,
 });
 
-const pauseBody = z.strictObject({
+export const pauseBody = z.strictObject({
   until: instant
     .meta({ description: 'When the pause ends by itself; left out, the customer resumes' })
     .optional(),
@@ -115,7 +115,7 @@ export const agreementShown = z
   })
   .meta({ id: 'Agreement' });
 
-const decisionWithHistory = decisionShown
+export const decisionWithHistory = decisionShown
   .extend({
     lastCharge: z
       .strictObject({

@@ -4,7 +4,8 @@ import type { WebhookType } from '../../domain/webhook/webhook';
 import type { WebhookItem } from '../../domain/webhook/webhook-item';
 import { billingRequest } from '../billing/billing-request-schema';
 import { batchOutcome } from '../customer/migration-schema';
-import { schedule, scheduleStatus, skippedBilling } from '../recurring/recurring-schema';
+import { limit } from '../customer/spending-limits';
+import { billingN, schedule, scheduleStatus, skippedBilling } from '../recurring/recurring-schema';
 import { oneOf } from '../http/request-fields';
 import * as shown from '../http/response-fields';
 import { exceptionFields } from '../billing/reconciliation-exception';
@@ -274,15 +275,22 @@ const DOCUMENTED = {
   },
   'recurring.upcoming': {
     to: ['merchant', 'bank'],
-    summary: 'A recurring schedule will charge in 24 hours',
-    description: 'For your information, for example to remind the customer. Not sent for daily schedules.',
+    summary: 'A recurring schedule will charge soon',
+    description:
+      '24 hours before, unless the network has another setting: for your information, for example to remind the customer. Not sent for daily schedules. A raise of the amount after it is for the billing after; a lower amount is announced again.',
     item: {
       scheduleId: shown.id('schedule'),
       customerId: shown.id('customer'),
       amount: shown.money('The amount that will be charged'),
       currency: shown.currency,
       description: schedule.shape.description,
+      n: billingN,
       dueDate: shown.moment('When the charge is due', '2026-03-03T08:00:00.000Z'),
+      withinLimits: shown.flag('The customer’s limits allow it on that day, by what is charged so far', true),
+      limit: shown.seldom(
+        limit,
+        'The first limit that refuses it; left out where the permission is over by then',
+      ),
     },
   },
   'recurring.updated': {
@@ -297,7 +305,7 @@ const DOCUMENTED = {
       suspendedReason: schedule.shape.suspendedReason,
       nextBillingDate: schedule.shape.nextBillingDate,
       billingsCompleted: schedule.shape.billingsCompleted,
-      amount: shown.money('The amount of the next charge'),
+      amount: shown.money('The amount of each charge, after new terms from `effectiveFrom` on'),
       currency: shown.currency,
       previousAmount: shown.money('The amount before; only after a change of terms').optional(),
       effectiveFrom: shown

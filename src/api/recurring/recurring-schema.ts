@@ -196,7 +196,7 @@ export const subscription = z
   })
   .meta({ id: 'Subscription' });
 
-const billingN = z.int().min(0).meta({ description: 'Number of the due date, from 0', example: 0 });
+export const billingN = z.int().min(0).meta({ description: 'Number of the due date, from 0', example: 0 });
 
 export const skippedBilling = (what: string) =>
   z.strictObject({ n: billingN, dueDate: shown.moment('Due date') }).meta({ description: what });

@@ -309,9 +309,9 @@ export const recurringRoutes = (config: Config) => [
   }),
   route('post', `${SUBSCRIPTIONS}/:scheduleId/unskip`, {
     id: 'unskipBilling',
-    summary: 'Charge a skipped billing after all',
+    summary: 'Unskip one billing of a customer’s subscription',
     description:
-      'Takes back the skipping of billing `n` until it is due. Both sides receive the webhook `recurring.updated` with `unskipped`.',
+      'Billing `n` is charged after all, where it is not due yet. Both sides receive the webhook `recurring.updated` with `unskipped`.',
     takes: { ...BANK, params: schema.schedulePath, body: schema.billingToSkip },
     answers: { 200: { description: 'The billing is charged when it is due', data: schema.subscription } },
     ...tooLate,

@@ -45,10 +45,13 @@ const inPeriod = ({ window, column }: Sum): string =>
   window === 'total' ? `a.${column}` : `CASE WHEN a.spent_on >= period.${window} THEN a.${column} ELSE 0 END`;
 
 /** The windows that hold the present of a merchant, by their first days. */
-export const periodOf = (merchant: Fragment, timeZone: string, more = sql``): Fragment => sql`
+export const periodOf = (merchant: Fragment, timeZone: string, more = sql``): Fragment =>
+  periodAt(sql`business_now(${merchant})`, timeZone, more);
+
+const periodAt = (moment: Fragment, timeZone: string, more: Fragment): Fragment => sql`
   (SELECT at, day AS daily, ${raw(beginOf('weekly', 'day'))} AS weekly, ${raw(beginOf('monthly', 'day'))} AS monthly,
      ${raw(beginOf('yearly', 'day'))} AS yearly ${more}
-   FROM (SELECT at, (at AT TIME ZONE ${timeZone})::date AS day FROM business_now(${merchant}) AS at) AS clock)`;
+   FROM (SELECT at, (at AT TIME ZONE ${timeZone})::date AS day FROM ${moment} AS at) AS clock)`;
 
 /** SQL: what is counted in the windows of a `period`, by the names of their limits. */
 export const SPENT = `jsonb_build_object(${SUMS.map((sum) => `'${sum.limit}', (${inPeriod(sum)})::text`).join(
@@ -109,6 +112,23 @@ const COUNTS = `(
     WHERE x.billing_request_id = b.id AND x.refund_id IS NULL
       AND (x.state <> 'resolved' OR x.resolution = 'written_off')))`;
 
+interface Amount {
+  amount: bigint;
+  currency: string;
+}
+
+const charged = ({ amount, currency }: Amount) =>
+  sql`, ${amount}::bigint AS amount, ${currency}::text AS currency`;
+
+/** Judges a charge of a later moment by what is counted now, and counts nothing. */
+export async function judgeAt(trx: Executor, agreementId: string, charge: Amount, at: Date) {
+  const { refusal } = await trx.oneRow<Pick<Judged, 'refusal'>>`
+    SELECT ${raw(REFUSAL)} AS refusal
+    FROM agreements a, ${periodAt(sql`CAST(${at} AS timestamptz)`, trx.timeZone, charged(charge))} AS period
+    WHERE a.id = ${agreementId}`;
+  return { withinLimits: refusal === null, limit: LIMITS.find((limit) => limit === refusal) };
+}
+
 export interface Judged {
   agreementId: string;
   /** The moment by which it was judged. */
@@ -129,11 +149,10 @@ export async function countSpending(
   trx: Executor,
   merchantId: string,
   agreementIds: string[],
-  charge: { amount: bigint; currency: string },
+  charge: Amount,
 ): Promise<Judged[]> {
-  const charged = sql`, ${charge.amount}::bigint AS amount, ${charge.currency}::text AS currency`;
   return trx.rows<Judged>`
-    WITH period AS MATERIALIZED ${periodOf(sql`${merchantId}`, trx.timeZone, charged)},
+    WITH period AS MATERIALIZED ${periodOf(sql`${merchantId}`, trx.timeZone, charged(charge))},
     judged AS MATERIALIZED (
       SELECT a.id, period.*, ${raw(REFUSAL)} AS refusal FROM agreements a, period
       WHERE a.id = ANY(${agreementIds}) AND a.merchant_id = ${merchantId} ORDER BY a.id FOR UPDATE OF a),

@@ -109,8 +109,8 @@ const BOOKED_AS_LINE = raw(`
     AND o.identifier = x.bank_transaction_id AND o.booked_id IS NULL`);
 
 /**
- * A line that two files have on different days is one line, on the day of the file that covers both.
- * Of two files at once, one may have kept as extra what the other has booked.
+ * A line that two files have on different days is one line, on the day of the file that covers
+ * both. Of two files at once, one may have kept as extra what the other has booked.
  */
 async function moveDates(trx: Executor, billingRequestIds: string[]): Promise<void> {
   await trx.rows`

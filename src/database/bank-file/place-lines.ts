@@ -89,8 +89,8 @@ const onOwnSide = (bankId: string, statementId: string | null) => sql`
    ORDER BY x.booked_on, x.amount, x.currency LIMIT 1)`;
 
 /**
- * SQL: the charge or refund from which a line `f` on the other side may take something back. A credit
- * under the id of its payment's debit is the payee's, where both customers have one bank.
+ * SQL: the charge or refund from which a line `f` on the other side may take something back. A
+ * credit under the id of its payment's debit is the payee's, where both customers have one bank.
  */
 const onOtherSide = (bankId: string) => sql`
   SELECT 2 AS rank, x.charge, x.refund, false AS is_extra, 'matched' AS verdict,

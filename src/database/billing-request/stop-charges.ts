@@ -13,10 +13,12 @@ export interface PendingCharge {
 }
 
 /**
- * Most charges that a denial looks at, oldest first: their end takes a transaction of a second. The
- * same call again goes on.
+ * Most charges that a denial looks at, oldest first: far more than one customer has open, and their
+ * end takes seconds.
  */
-const STOPPED_MAX = 1_000;
+const STOPPED_MAX = 10_000;
+/** Charges that the answer names: a bank denies them one by one. */
+const NAMED_MAX = 1_000;
 
 /**
  * Declines the pending charges of a denied agreement that wait for their customer, or whose request
@@ -53,5 +55,5 @@ export async function stopCharges(
   await withdraw(trx, 'charges', [...stoppedIds]);
   await close(trx, stopped, { cause: by, undelivered, signal: 'cancelled', tellsPayersBank: true });
   await judgeClosed(trx, stopped);
-  return pending.filter((one) => !stoppedIds.has(one.billingRequestId));
+  return pending.filter((one) => !stoppedIds.has(one.billingRequestId)).slice(0, NAMED_MAX);
 }

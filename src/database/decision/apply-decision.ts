@@ -56,6 +56,8 @@ async function decide(
   const replace = terms !== undefined;
   const renews = decided.renews === true;
   const withCharge = decided.withCharge === true;
+  // A merchant that gives the agreement up must not end the customer's pause.
+  const endsPause = decision === 'deny' && cause === 'bank';
   const { at, before, currency } = await trx.oneRow<{ at: Date; before: string; currency: string }>`
     UPDATE agreements a SET
       decision = ${decision}, approved = approved OR starts_with(${decision}, 'approve'), blocked = ${blocked},
@@ -66,7 +68,7 @@ async function decide(
       spent_total = CASE WHEN ${renews} THEN 0 ELSE spent_total END,
       charges_total = CASE WHEN ${renews} THEN 0 ELSE charges_total END,
       granted_at = CASE WHEN ${withCharge} THEN at END,
-      paused_until = CASE WHEN ${decision} <> 'deny' THEN paused_until END,
+      paused_until = CASE WHEN NOT ${endsPause} THEN paused_until END,
       currency_before = CASE WHEN ${withCharge} AND ${replace} THEN currency END,
       limits_before = CASE WHEN ${withCharge} AND ${replace} THEN limits END,
       currency = coalesce(${terms?.currency ?? null}, currency)
@@ -76,7 +78,7 @@ async function decide(
     RETURNING moment.at, moment.before, a.currency`;
   if (currency !== before) await recountSpending(trx, agreementId);
   if (terms) await holdByTerms(trx, { id: agreementId, at }, terms.limits);
-  if (decision === 'deny') await holdByPause(trx, { id: agreementId, at }, at);
+  if (endsPause) await holdByPause(trx, { id: agreementId, at }, at);
   await recordChange(
     trx,
     { id: agreementId, at },

@@ -61,7 +61,7 @@ export async function keepConsent(trx: Transaction, agreementId: string): Promis
     FROM agreements a, LATERAL (SELECT business_now(a.merchant_id) AS at) AS period WHERE a.id = ${agreementId}`;
   for (const event of did) {
     await trx.rows`
-      UPDATE agreements a SET sequence = sequence + 1, updated_at = ${at},
+      UPDATE agreements a SET sequence = sequence + 1,
         paused_until = CASE WHEN paused_until > ${at} THEN paused_until END,
         expiring_told = CASE ${event} WHEN 'agreement.expiring' THEN (limits)."validUntil" ELSE expiring_told END
       WHERE a.id = ${agreementId}`;

@@ -88,6 +88,7 @@ export async function listDecisions(
     state === 'revoked' && sql`a.decision = 'deny'`,
     (state === 'suspended' || state === 'pending') && sql`a.decision = ${literal(state)}`,
     state !== undefined && sql`${raw(STATE)} = ${literal(state)}`,
+    (state === 'active' || span !== undefined) && sql`a.decision IN ('approve_once', 'approve_recurring')`,
   );
   // An agreement that came into its state late may be old, so no index has the list's own order.
   const byId = span ? { by: 'a.created_at', indexed: false } : DECISION_SORTS.createdAt;

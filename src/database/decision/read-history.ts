@@ -24,7 +24,7 @@ export async function readHistory(db: Executor, agreementId: string): Promise<Ch
     SELECT business_at AS at, CASE cause WHEN 'bank' THEN 'customer' ELSE cause END AS by,
       details->>'state' AS state, details->>'decision' AS customer_decision,
       details->'terms'->>'currency' AS currency, details->'terms'->'limits' AS limits
-    FROM events WHERE resource_id = ${agreementId} ORDER BY sequence DESC LIMIT ${raw(HISTORY_MAX)}`;
+    FROM events WHERE resource_id = ${agreementId} AND type <> 'agreement.expiring' ORDER BY sequence DESC LIMIT ${raw(HISTORY_MAX)}`;
   return latest.toReversed();
 }
 

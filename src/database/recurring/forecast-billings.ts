@@ -116,6 +116,7 @@ interface Ahead
   id: string;
   merchantId: string;
   bankId: string;
+  scheduleAmount: bigint;
   nextAmount: bigint;
   currency: string;
   createdAt: Date;
@@ -136,7 +137,8 @@ interface Ahead
 function aheadOf(one: Ahead, open: ReturnType<typeof openBilling>): ScheduleAhead {
   return {
     schedule: { ...one, status: one.scheduleStatus, noticedN: null },
-    amount: one.nextAmount,
+    amount: one.scheduleAmount,
+    nextAmount: one.nextAmount,
     open,
     starts: one.starts,
     skips: one.skips,
@@ -168,7 +170,8 @@ function readAhead(
   const { timeZone } = rules;
   const lastDay = sql`(business_now(s.merchant_id) AT TIME ZONE ${timeZone})::date + ${days}::int`;
   const readPage = (after: string) => db.rows<Ahead>`
-    SELECT s.id, s.merchant_id, s.bank_id, s.amount::bigint AS next_amount, s.currency, s.frequency,
+    SELECT s.id, s.merchant_id, s.bank_id, s.amount::bigint AS schedule_amount,
+      least(s.amount, s.noticed_amount)::bigint AS next_amount, s.currency, s.frequency,
       s.every AS "interval", s.start_at, s.end_at, s.max_billings, s.next_n, s.created_at,
       s.status AS schedule_status, s.ran, s.failed_in_a_row, s.next_due_at,
       ${raw(AGREEMENT_OF_SCHEDULE)} AS agreement, business_now(s.merchant_id) AS now,

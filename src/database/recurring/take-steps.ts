@@ -1,7 +1,9 @@
 import { reasonForAudit } from '../../domain/charge';
 import { hasEnded } from '../../domain/recurring/recurring';
 import { isAsked, nextStep, type Step } from '../../domain/recurring/recurring-step';
+import { nextAmount } from '../../domain/recurring/schedule-facts';
 import { workflowIds } from '../../domain/workflow/workflow-id';
+import { judgeAt } from '../agreement/spending-limit';
 import { recordAuditEvent } from '../record/audit-event';
 import { openScheduledCharge } from '../billing-request/accept-billing-requests';
 import { beginAttempt } from './charged-once';
@@ -38,7 +40,7 @@ export async function chargeBilling(locked: LockedSchedule): Promise<void> {
 async function charge(locked: LockedSchedule, { n, attempt }: StepNamed<'charge'>): Promise<void> {
   const { trx, rules, schedule, agreement, open, facts } = locked;
   const { id, currency } = schedule;
-  const { amount, description } = (attempt > 1 && open) || schedule;
+  const { amount, description } = (attempt > 1 && open) || { ...schedule, amount: nextAmount(schedule) };
   const dueAt = facts.next && new Date(facts.next.dueAt);
   const begun = beginAttempt(trx, schedule, { n, attempt, dueAt });
   const charged = openScheduledCharge(trx, rules, agreement, {
@@ -60,7 +62,7 @@ async function charge(locked: LockedSchedule, { n, attempt }: StepNamed<'charge'
     // The billing keeps its first attempt's.
     ...(attempt === 1 && { dueAt }),
   });
-  if (attempt === 1) schedule.nextN = n + 1;
+  if (attempt === 1) Object.assign(schedule, { nextN: n + 1, noticedAmount: null });
 }
 
 /**
@@ -119,28 +121,25 @@ export async function skipBillings(locked: LockedSchedule): Promise<void> {
     await trx.rows`
       INSERT INTO billings (schedule_id, n, due_at, status, reason, attempts, closed_at)
       VALUES (${schedule.id}, ${n}, ${dueAt}, 'skipped', ${reason}, 0, ${schedule.now})`;
-    schedule.nextN = n + 1;
+    Object.assign(schedule, { nextN: n + 1, noticedAmount: null });
     note(locked, 'skipped', { n, dueAt, reason });
     await lookAgain(locked);
   }
 }
 
 /** Tells both sides of the next billing. */
-export function giveNotice(locked: LockedSchedule): void {
+export async function giveNotice(locked: LockedSchedule): Promise<void> {
   const step = nextStep(locked.facts);
   if (step.do !== 'notify') return;
-  const { schedule, steps } = locked;
-  const { customerId, amount, currency, description } = schedule;
+  const { trx, schedule, steps } = locked;
+  const { agreementId, customerId, currency, description } = schedule;
   const { n } = step;
   const dueAt = new Date(step.dueAt);
-  schedule.noticedN = n;
-  const upcoming = {
-    customerId,
-    amount,
-    currency,
-    description,
-    dueDate: dueAt,
-  };
+  const amount = nextAmount(schedule);
+  const judged = await judgeAt(trx, agreementId, { amount, currency }, dueAt);
+  Object.assign(schedule, { noticedN: n, noticedAmount: amount });
+  const of = { customerId, n, amount, currency, description };
+  const upcoming = { ...of, dueDate: dueAt, ...judged };
   const { now: at } = schedule;
   steps.push({ event: 'schedule.notice_given', cause: 'network', details: { n, dueAt }, at, upcoming });
   deriveFacts(locked);

@@ -1,4 +1,9 @@
-import { nextBilling, type RecurringRules, type Schedule } from '../../domain/recurring/schedule-facts';
+import {
+  nextAmount,
+  nextBilling,
+  type RecurringRules,
+  type Schedule,
+} from '../../domain/recurring/schedule-facts';
 import type { Executor } from '../pool/connection';
 
 /** Most billings shown ahead: a page of a phone. */
@@ -16,7 +21,10 @@ type Ahead = Schedule &
   Omit<Upcoming, 'n' | 'dueDate'> & {
     /** The agreement's. */
     validUntil: Date | null;
+    noticedAmount: bigint | null;
     inHand: boolean;
+    /** Billings to come that the customer has skipped. */
+    skips: number[];
     /** The billing in hand, where it is tried again; with the amount of its first attempt. */
     retry: { n: number; amount: string; dueAt: string } | null;
   };
@@ -34,7 +42,8 @@ export async function upcomingBillings(
   const schedules = await db.rows<Ahead>`
     SELECT s.id AS schedule_id, s.amount::bigint, s.currency, (a.limits)."validUntil" AS valid_until,
       s.frequency, s.every AS "interval", s.start_at, s.end_at, s.max_billings, s.created_at, s.status, s.next_n,
-      s.noticed_n, s.ran, s.failed_in_a_row, b.n IS NOT NULL AS in_hand,
+      s.noticed_n, s.noticed_amount::bigint, s.ran, s.failed_in_a_row, b.n IS NOT NULL AS in_hand,
+      ARRAY(SELECT n FROM billing_skips WHERE schedule_id = s.id AND n >= s.next_n) AS skips,
       CASE b.status WHEN 'retrying' THEN (
         SELECT jsonb_build_object('n', b.n, 'amount', r.amount::text, 'dueAt', b.due_at) FROM billing_requests r
         WHERE r.schedule_id = s.id AND r.billing_n = b.n AND r.attempt = 1) END AS retry
@@ -47,14 +56,23 @@ export async function upcomingBillings(
 }
 
 function* billingsOf(schedule: Ahead, rules: RecurringRules): Generator<Upcoming, void, void> {
-  const { scheduleId, amount, currency, retry, inHand, validUntil } = schedule;
+  const { scheduleId, amount, currency, retry, inHand, validUntil, skips } = schedule;
   const ofSchedule = { scheduleId, currency };
   if (retry)
     yield { ...ofSchedule, n: retry.n, amount: BigInt(retry.amount), dueDate: new Date(retry.dueAt) };
-  for (let i = 0; i < UPCOMING_MAX; i++) {
-    const later = { ...schedule, nextN: schedule.nextN + i, ran: schedule.ran + i };
-    const next = nextBilling(later, inHand, rules);
+  let skipped = 0;
+  for (let n = schedule.nextN; n < schedule.nextN + skipped + UPCOMING_MAX; n++) {
+    if (skips.includes(n)) {
+      skipped += 1;
+      continue;
+    }
+    const next = nextBilling(schedule, inHand, rules, { n, skipped });
     if (!next || (validUntil !== null && next.dueAt >= validUntil)) return;
-    yield { ...ofSchedule, n: next.n, amount, dueDate: next.dueAt };
+    yield {
+      ...ofSchedule,
+      n,
+      amount: n === schedule.nextN ? nextAmount(schedule) : amount,
+      dueDate: next.dueAt,
+    };
   }
 }

@@ -119,7 +119,8 @@ export async function signalDue(db: Executor, billerId: string, until: Date | 'i
 export async function signalJumped(db: Database, billerId: string): Promise<void> {
   await db.transaction(async (trx) => {
     await trx.rows`
-      SELECT FROM agreements WHERE merchant_id = ${billerId} AND acts_at IS NOT NULL ORDER BY id FOR SHARE`;
+      SELECT count(*) FROM (SELECT FROM agreements
+        WHERE merchant_id = ${billerId} AND acts_at IS NOT NULL ORDER BY id FOR SHARE) AS waiting`;
     await trx.rows`
       SELECT FROM schedules WHERE merchant_id = ${billerId} AND NOT waiting AND acts_at IS NOT NULL
       ORDER BY id FOR SHARE`;

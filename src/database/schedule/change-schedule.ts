@@ -6,7 +6,7 @@ import type { Metadata } from '../../domain/metadata';
 import { parseAmount } from '../../domain/money';
 import { accept } from '../../domain/parsed';
 import { hasEnded, statusOf } from '../../domain/recurring/recurring';
-import { nextBilling, type RecurringRules } from '../../domain/recurring/schedule-facts';
+import { nextAmount, nextBilling, type RecurringRules } from '../../domain/recurring/schedule-facts';
 import { limitsOf } from '../agreement/spending-limit';
 import type { Transaction } from '../pool/connection';
 import { ownedBy, type Party } from '../query/party';
@@ -115,9 +115,15 @@ export async function changeSchedule(
     requireChargeable({ ...limits, validUntil: null }, { amount, startAt: before.startAt });
   }
   const nextDueAt = nextBilling(after, hasOpen, rules)?.dueAt ?? null;
-  // A party that was told of a coming charge is told again once it changes.
-  const noticedN = amount === before.amount ? before.noticedN : null;
-  const terms = { ...after, nextDueAt, noticedN };
+  // A charge that both sides were told of is not raised; they are told again once it is lowered.
+  const terms = {
+    ...after,
+    nextDueAt,
+    noticedN: amount < nextAmount(before) ? null : before.noticedN,
+    noticedAmount: before.noticedAmount && nextAmount(after),
+  };
+  const from = amount === nextAmount(terms) ? undefined : { n: before.nextN + 1, skipped: 0 };
+  const effectiveFrom = nextBilling(after, hasOpen, rules, from)?.dueAt ?? null;
   const { status, now } = before;
   const details = {
     changed,
@@ -128,7 +134,7 @@ export async function changeSchedule(
   const { role: cause } = caller;
   const event = 'schedule.changed';
   if (nextDueAt !== null || hasOpen) {
-    await writeSchedule(trx, { before, after: terms, cause, event, details });
+    await writeSchedule(trx, { before, after: terms, cause, event, details, effectiveFrom });
     return;
   }
   // Both sides hear of the end alone.

@@ -79,9 +79,9 @@ export async function holdByPause(
   until: Date | null,
 ): Promise<void> {
   const moved = await trx.rows`
-    UPDATE agreement_holds SET to_at = ${until}
+    UPDATE agreement_holds SET to_at = CASE WHEN ${until !== null} THEN greatest(${until}, from_at) END
     WHERE agreement_id = ${id} AND reason = 'consent_paused' AND (to_at IS NULL OR to_at > ${at}) RETURNING reason`;
-  if (moved.length > 0 || until === at) return;
+  if (moved.length > 0 || (until !== null && until <= at)) return;
   await trx.rows`
     INSERT INTO agreement_holds (agreement_id, reason, from_at, to_at)
     VALUES (${id}, 'consent_paused', ${at}, ${until})

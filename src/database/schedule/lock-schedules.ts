@@ -27,6 +27,7 @@ export interface ScheduleRow {
   nextN: number;
   nextDueAt: Date | null;
   noticedN: number | null;
+  noticedAmount: bigint | null;
   ran: number;
   failedInARow: number;
   sequence: number;
@@ -72,7 +73,7 @@ export const AGREEMENT_OF_SCHEDULE = `jsonb_build_object('decision', a.decision,
 const COLUMNS = `s.id, s.agreement_id, s.merchant_id,
   s.customer_id, s.bank_id, ${shownName('s.bank_id')} AS bank_name,
   s.amount::bigint, s.currency, s.description, s.frequency, s.every AS "interval", s.start_at, s.end_at,
-  s.max_billings, s.status, s.suspended_reason, s.paused, s.next_n, s.next_due_at, s.noticed_n, s.ran, s.failed_in_a_row,
+  s.max_billings, s.status, s.suspended_reason, s.paused, s.next_n, s.next_due_at, s.noticed_n, s.noticed_amount::bigint, s.ran, s.failed_in_a_row,
   s.sequence, s.announced, s.created_at,
   EXISTS (SELECT FROM billings b WHERE b.schedule_id = s.id
           AND (b.status = 'retrying' OR b.status = 'pending' AND b.attempts > 1)) AS overdue,

@@ -4,6 +4,7 @@ import { nextBilling, type RecurringRules } from '../../domain/recurring/schedul
 import type { Transaction } from '../pool/connection';
 import type { Party } from '../query/party';
 import { lockScheduleOfParty } from './change-schedule';
+import type { BillingRecord } from './list-schedules';
 import type { ScheduleRow } from './lock-schedules';
 import { writeSchedule } from './write-schedules';
 
@@ -17,9 +18,9 @@ import { writeSchedule } from './write-schedules';
 /** How far ahead a customer may skip: more than a life of monthly billings. */
 const AHEAD_MAX = 1_000;
 
+/** `skips`: false takes the note back. */
 interface Skip {
   n: number;
-  /** False takes the note back. */
   skips: boolean;
 }
 
@@ -35,15 +36,15 @@ export async function skipBilling(
 ): Promise<void> {
   const before = await lockScheduleOfParty(trx, caller, scheduleId);
   if (n < before.nextN) return skipBegun(trx, rules, before, { n, skips });
+  const notFound = new Failure('not_found', `The schedule will have no billing ${n}, or none so far ahead.`);
+  if (n > before.nextN + AHEAD_MAX) throw notFound;
   const { hasOpen, skipped } = await trx.oneRow<{ hasOpen: boolean; skipped: number }>`
     SELECT EXISTS (
         SELECT FROM billings WHERE schedule_id = ${scheduleId} AND status IN ('pending', 'retrying')) AS has_open,
       (SELECT count(*)::int FROM billing_skips
        WHERE schedule_id = ${scheduleId} AND n >= ${before.nextN} AND n < ${n}) AS skipped`;
-  const isNear = n <= before.nextN + AHEAD_MAX;
-  const billing = isNear ? nextBilling(before, hasOpen, rules, { n, skipped }) : undefined;
-  if (!billing)
-    throw new Failure('not_found', `The schedule will have no billing ${n}, or none so far ahead.`);
+  const billing = nextBilling(before, hasOpen, rules, { n, skipped });
+  if (!billing) throw notFound;
   const changed = skips
     ? trx.row`
         INSERT INTO billing_skips (schedule_id, n, due_at) VALUES (${scheduleId}, ${n}, ${billing.dueAt})
@@ -62,13 +63,9 @@ async function skipBegun(
   { n, skips }: Skip,
 ): Promise<void> {
   const { id, now, paused } = before;
-  const { status, reason, dueAt } = await trx.oneRow<{
-    status: string;
-    reason: string | null;
-    dueAt: Date;
-  }>`SELECT status, reason, due_at FROM billings WHERE schedule_id = ${id} AND n = ${n}`;
-  const isDone = skips ? reason === 'customer_skipped' : status === 'retrying';
-  if (isDone) return;
+  const { status, reason, dueAt } = await trx.oneRow<BillingRecord>`
+    SELECT status, reason, due_at FROM billings WHERE schedule_id = ${id} AND n = ${n}`;
+  if (skips ? reason === 'customer_skipped' : status === 'retrying') return;
   if (status !== 'retrying')
     throw new Failure('too_late_to_skip', `The billing is ${status}, and stays so.`, { data: { status } });
   await trx.rows`
@@ -79,13 +76,7 @@ async function skipBegun(
   const next = statusOf({ ended, suspended, paused, overdue: false });
   const after = { ...before, status: next, nextDueAt: nextBilling(before, false, rules)?.dueAt ?? null };
   const billing = { n, dueAt };
-  const details = { ...billing, reason: 'customer_skipped' };
-  await writeSchedule(trx, {
-    before,
-    after,
-    cause: 'bank',
-    event: 'schedule.skipped',
-    billing,
-    steps: [{ event: 'schedule.billing_skipped', cause: 'bank', details, at: now }],
-  });
+  const by = { cause: 'bank', details: { ...billing, reason: 'customer_skipped' } } as const;
+  const steps = [{ event: 'schedule.billing_skipped', ...by, at: now }] as const;
+  await writeSchedule(trx, { before, after, ...by, event: 'schedule.skipped', billing, steps });
 }

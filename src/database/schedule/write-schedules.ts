@@ -44,6 +44,8 @@ export interface ScheduleChange {
   cause: Cause;
   /** The change's event, where the new status does not name it. */
   event?: `schedule.${'paused' | 'resumed' | 'changed' | 'skipped' | 'unskipped'}`;
+  /** The first due date of new terms. */
+  effectiveFrom?: Date | null;
   /** The billing that is skipped, or is not after all. */
   billing?: { n: number; dueAt: Date };
   /** For the record, beside the new and the former status. */
@@ -145,7 +147,8 @@ function stepOf(after: ScheduleRow, step: ScheduleStep): ScheduleTransition {
 }
 
 /** The change of the status or the terms. */
-function changeOf({ before, after, cause, event, details, billing }: ScheduleChange): ScheduleTransition {
+function changeOf(change: ScheduleChange): ScheduleTransition {
+  const { before, after, cause, event, details, billing, effectiveFrom } = change;
   const { id, status, merchantId, amount, currency, nextDueAt } = after;
   const previousStatus = before.status;
   const ofTerms = event === 'schedule.changed';
@@ -158,9 +161,8 @@ function changeOf({ before, after, cause, event, details, billing }: ScheduleCha
     billingsCompleted: after.ran,
     amount,
     currency,
-    // New terms hold from the next due date on.
     previousAmount: ofTerms ? before.amount : undefined,
-    effectiveFrom: ofTerms ? nextDueAt : undefined,
+    effectiveFrom,
     skipped: event === 'schedule.skipped' ? ofBilling : undefined,
     unskipped: event === 'schedule.unskipped' ? ofBilling : undefined,
   };
@@ -202,7 +204,7 @@ async function updateRows(trx: Executor, all: Written[], terms = ''): Promise<vo
       : sql`jsonb_populate_recordset(NULL::schedules, ${records}::jsonb)`;
   await trx.rows`
     UPDATE schedules s SET ${raw(terms)} status = c.status, suspended_reason = c.suspended_reason, paused = c.paused, next_n = c.next_n,
-      next_due_at = c.next_due_at, noticed_n = c.noticed_n, ran = c.ran,
+      next_due_at = c.next_due_at, noticed_n = c.noticed_n, noticed_amount = c.noticed_amount, ran = c.ran,
       failed_in_a_row = c.failed_in_a_row, acts_at = c.acts_at, waiting = c.waiting, delay_ms = c.delay_ms,
       sequence = c.sequence, announced = c.announced,
       updated_at = CASE WHEN s.sequence = c.sequence THEN s.updated_at ELSE c.updated_at END

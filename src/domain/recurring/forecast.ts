@@ -11,8 +11,9 @@ export const FORECAST_DAYS = 30;
 
 export interface ScheduleAhead {
   schedule: Schedule;
-  /** The amount of its next billing. */
   amount: bigint;
+  /** Of its next billing. */
+  nextAmount: bigint;
   /** The billing in hand keeps the amount of its first attempt. */
   open: (InHand & { amount: bigint }) | undefined;
   /** As `Billings.starts`. */
@@ -60,7 +61,7 @@ export function* chargesAhead(
     const step = nextStep(factsOf(schedule, { open, starts, heldFor }, at, rules));
     switch (step.do) {
       case 'charge':
-        yield { at, amount: step.attempt > 1 && ahead.open ? ahead.open.amount : ahead.amount };
+        yield { at, amount: step.attempt > 1 && ahead.open ? ahead.open.amount : amountOf(ahead, step) };
         if (step.attempt === 1) {
           schedule.nextN = step.n + 1;
           starts = [at, ...starts].slice(0, rules.catchUpPerDay);
@@ -99,6 +100,9 @@ export function* chargesAhead(
     }
   }
 }
+
+const amountOf = ({ schedule, nextAmount, amount }: ScheduleAhead, { n }: { n: number }) =>
+  n === schedule.nextN ? nextAmount : amount;
 
 function succeed(schedule: Schedule): void {
   schedule.ran += 1;

@@ -15,6 +15,8 @@ export interface RecurringRules {
   catchUpPerDay: number;
   /** A due date this many days late is still charged; a later one is skipped. */
   arrearsDays: number;
+  /** Both sides are told of a charge this long before. */
+  noticeHours: number;
   /** Schedules of one due moment whose workflows wake in one second. */
   dueRate: number;
 }
@@ -67,9 +69,8 @@ export interface Billings {
   heldFor: HeldFor | null;
 }
 
-const DAY_MS = 86_400_000;
-/** A charge is announced to both sides this long before. */
-const NOTICE_MS = DAY_MS;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 /** The span in which `catchUpPerDay` billings may be begun. */
 const CATCH_UP_SPAN_MS = DAY_MS;
 
@@ -112,7 +113,8 @@ function nextOf(
 ): NextBilling {
   const dueAt = next.dueAt.getTime();
   const oldest = starts[rules.catchUpPerDay - 1];
-  const noticeAt = dueAt - NOTICE_MS;
+  const previous = next.n === 0 ? 0 : due(schedule, next.n - 1, rules).getTime();
+  const noticeAt = Math.max(dueAt - rules.noticeHours * HOUR_MS, previous);
   return {
     n: next.n,
     dueAt,
@@ -125,7 +127,7 @@ function nextOf(
 
 /**
  * No notice is given where the schedule was created after the notice's moment, for daily schedules,
- * and while nothing is charged.
+ * while nothing is charged, and of a billing that the customer skips.
  */
 function isNoticed({ frequency, noticedN, createdAt, status }: Schedule, n: number, noticeAt: number) {
   return frequency !== 'daily' && noticedN !== n && noticeAt >= createdAt.getTime() && !isHeld(status);
@@ -154,3 +156,7 @@ function outcomeOf(
 function due({ startAt, frequency, interval }: Schedule, n: number, { timeZone }: RecurringRules): Date {
   return dueDate({ startAt, frequency, interval, timeZone }, n);
 }
+
+/** The amount of a schedule's next billing: a raise after its notice is for the one after it. */
+export const nextAmount = (of: { amount: bigint; noticedAmount: bigint | null }): bigint =>
+  of.noticedAmount !== null && of.noticedAmount < of.amount ? of.noticedAmount : of.amount;

@@ -75,7 +75,14 @@ interface Items {
   'refund.returned': Refund & { status: 'returned'; metadata: Metadata | undefined };
   'exception.opened': Exception;
   'exception.resolved': Exception;
-  'recurring.upcoming': Schedule & { customerId: string; description: string | null; dueDate: Date };
+  'recurring.upcoming': Schedule & {
+    customerId: string;
+    n: number;
+    description: string | null;
+    dueDate: Date;
+    withinLimits: boolean;
+    limit: Limit | undefined;
+  };
   'recurring.updated': Schedule & {
     status: ScheduleStatus;
     previousStatus: ScheduleStatus;

@@ -1,6 +1,7 @@
 import { acceptCharges, type BillLine } from '../../../src/database/billing-request/accept-billing-requests';
-import { changeDecision } from '../../../src/database/intent/change-decision';
-import type { Executor } from '../../../src/database/pool/connection';
+import { pauseDecision } from '../../../src/database/decision/pause-decision';
+import { changeDecision, releaseAgreement } from '../../../src/database/intent/change-decision';
+import type { Executor, Transaction } from '../../../src/database/pool/connection';
 import { databaseOfFile } from '../../support/database';
 import { eventually } from '../../support/engine';
 import { openTransaction, waitsForALock } from '../../support/open-transaction';
@@ -35,34 +36,48 @@ async function bill(on: Executor, { merchantId, agreementId, customerId }: Stand
   return items.every((item) => 'accepted' in item);
 }
 
-type Change = Parameters<typeof changeDecision>[3];
-
-const change = ({ bankId, agreementId }: Standing, body: Change) =>
-  db.transaction((trx) => changeDecision(trx, bankId, agreementId, body));
+const change =
+  (body: Parameters<typeof changeDecision>[3]) =>
+  (trx: Transaction, { bankId, agreementId }: Standing) =>
+    changeDecision(trx, bankId, agreementId, body);
 
 const acceptedOf = async ({ merchantId }: Standing) =>
   (await db.rows`SELECT FROM billing_requests WHERE merchant_id = ${merchantId}`).length;
 
-const BLOCK = { customerDecision: 'deny', blockMerchant: true } as const;
+const deny = change({ customerDecision: 'deny' });
+const block = change({ customerDecision: 'deny', blockMerchant: true });
+const release = (trx: Transaction, { providerId, agreementId }: Standing) =>
+  releaseAgreement(trx, { entityId: providerId, role: 'provider' }, agreementId);
 
-const CHANGES: [string, Payer, Change][] = [
-  ['a denial', 'paymentID', { customerDecision: 'deny' }],
-  ['a block', 'paymentID', BLOCK],
-  ['a block', 'lookupID', BLOCK],
-  ['a suspension', 'paymentID', { customerDecision: 'suspended' }],
+type Act = (trx: Transaction, standing: Standing) => Promise<unknown>;
+
+const DENIALS: [string, Payer, Act][] = [
+  ['a denial', 'paymentID', deny],
+  ['a block', 'paymentID', block],
+  ['a block', 'lookupID', block],
+  ['a release', 'paymentID', release],
+];
+
+const LESSENING: [string, Payer, Act][] = [
+  ['a suspension', 'paymentID', change({ customerDecision: 'suspended' })],
   [
     'a lower limit',
     'paymentID',
-    { customerDecision: 'approve_recurring', spendingLimits: { perCharge: 0.09 } },
+    change({ customerDecision: 'approve_recurring', spendingLimits: { perCharge: 0.09 } }),
+  ],
+  [
+    'a pause',
+    'paymentID',
+    (trx, { bankId, agreementId }) => pauseDecision(trx, bankId, agreementId, undefined),
   ],
 ];
 
 const BILLERS = 8;
 const ACCEPTED_BEFORE = 20;
 
-it.each(CHANGES)(
+it.each([...DENIALS, ...LESSENING])(
   'no bill is accepted once %s has returned, by %s, however many race',
-  async (_, payer, body) => {
+  async (_, payer, act) => {
     const standing = await standingApproval(db);
     let accepted = 0;
     const billUntilRefused = async (): Promise<void> => {
@@ -70,20 +85,20 @@ it.each(CHANGES)(
     };
     const racing = Promise.all(Array.from({ length: BILLERS }, billUntilRefused));
     await eventually(() => Promise.resolve(accepted >= ACCEPTED_BEFORE));
-    await change(standing, body);
+    await db.transaction((trx) => act(trx, standing));
     const before = await acceptedOf(standing);
     await racing;
     expect(await acceptedOf(standing)).toBe(before);
   },
 );
 
-it.each(CHANGES.filter(([, , { customerDecision }]) => customerDecision === 'deny'))(
+it.each(DENIALS)(
   '%s waits for a bill by %s that is about to be accepted, and stops it',
-  async (_, payer, body) => {
+  async (_, payer, act) => {
     const standing = await standingApproval(db);
     const open = await openTransaction(db);
     expect(await bill(open.trx, standing, payer)).toBe(true);
-    const changing = change(standing, body);
+    const changing = db.transaction((trx) => act(trx, standing));
     await waitsForALock(db).finally(() => open.commit());
     await changing;
     const charges = await db.rows`

@@ -1,6 +1,7 @@
 import { lockAgreement } from '../../../src/database/agreement/agreement';
 import { pauseDecision, resumeDecision } from '../../../src/database/decision/pause-decision';
 import { applyDecision } from '../../../src/database/decision/apply-decision';
+import { readDecision } from '../../../src/database/decision/list-decisions';
 import { readBillings } from '../../../src/database/schedule/list-schedules';
 import { LIMITS, NO_LIMITS, type Limit, type SpendingLimits } from '../../../src/domain/spending-limit';
 import { readConfig, recurringRules } from '../../../src/settings/config';
@@ -105,8 +106,9 @@ it.each([
   await pause(played, new Date(startAt.getTime() + DAY_MS));
   await played.later(DAY_MS + 1000);
   if (looks) expect(await played.advance()).toMatchObject({ status: 'suspended' });
-  // Longer, and ended by the customer.
+  // It gets longer, new terms leave it, and the customer ends it.
   await pause(played, new Date(startAt.getTime() + 9 * DAY_MS));
+  await allow(played, { weekly: 1_000_000n });
   await played.later(DAY_MS);
   if (looks) await played.advance();
   await resume(played);
@@ -171,4 +173,44 @@ it('a billing that was declined before the permission ended fails with it', asyn
   await played.later(DAY_MS / 2);
   expect(await played.advance()).toMatchObject({ status: 'active' });
   expect(await played.billings()).toEqual(['0 failed insufficient_funds 1x']);
+});
+
+it.each([
+  ['perCharge', { perCharge: 99n }],
+  ['total', { total: 199n }],
+  ['count.yearly', { 'count.yearly': 1n }],
+  // The due date is in another month than the first charge, and than the notice.
+  [undefined, { monthly: 100n, 'count.monthly': 1n }],
+] as const)('a notice says whether the limits will allow the charge: %s', async (limit, limits) => {
+  const startAt = new Date('2027-03-01T08:00:00Z');
+  const played = await playSchedule(db, rules, { amount: 100n, startAt });
+  await played.later(startAt.getTime() - Date.now());
+  await played.advance();
+  await played.answer();
+  await allow(played, limits);
+  await played.later((await played.advance()).sleepMs ?? 0);
+  await played.advance();
+  const told = await played.announced('bank');
+  expect(told.at(-1)).toMatchObject({
+    type: 'recurring.upcoming',
+    item: { n: 1, amount: 1, dueDate: '2027-04-01T08:00:00.000Z', withinLimits: limit === undefined },
+  });
+  expect(told.at(-1)?.item['limit']).toBe(limit);
+  const { spent } = await readDecision(
+    db,
+    { entityId: played.standing.bankId, role: 'bank' },
+    played.standing.agreementId,
+  );
+  expect(spent['count.yearly']).toBe('1');
+});
+
+it('a charge that the permission will not last for is announced as one that it does not allow', async () => {
+  const startAt = new Date(Date.now() + 10 * DAY_MS);
+  const played = await playSchedule(db, rules, { startAt });
+  await allow(played, { validUntil: startAt });
+  await played.later(9.5 * DAY_MS);
+  await played.advance();
+  const [told] = await played.announced('merchant');
+  expect(told?.item).toMatchObject({ n: 0, withinLimits: false });
+  expect(told?.item).not.toHaveProperty('limit');
 });

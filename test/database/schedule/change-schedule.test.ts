@@ -102,6 +102,12 @@ describe('pausing', () => {
   });
 });
 
+/** The amounts that the bank was told of beforehand. */
+const noticed = async (played: PlayedSchedule) =>
+  (await played.announced('bank'))
+    .filter(({ type }) => type === 'recurring.upcoming')
+    .map(({ item }) => item['amount']);
+
 describe('changing', () => {
   it('takes another amount from the next billing on, and keeps that of the one in hand', async () => {
     const played = await play();
@@ -118,32 +124,54 @@ describe('changing', () => {
     expect(await charged(played)).toEqual([150_000n, 150_000n, 9_950n]);
   });
 
-  it('of the amount after the notice is announced once more, before it is charged', async () => {
+  it('to a lower amount after the notice is announced once more, before it is charged', async () => {
     const played = await running();
     await played.later((await played.advance()).sleepMs ?? 0);
     await played.advance();
     await change(played, { description: 'Gold' });
     await played.advance();
-    await change(played, { amount: 2000 });
+    await change(played, { amount: 1000 });
     await played.advance();
-    const notices = (await played.announced('bank')).filter(({ type }) => type === 'recurring.upcoming');
-    expect(notices.map(({ item }) => item['amount'])).toEqual([1500, 2000]);
+    expect(await noticed(played)).toEqual([1500, 1000]);
   });
 
-  it('of the amount of what is due and not charged yet is told by the change, with its due date', async () => {
+  it('to a higher amount after the notice is for the billing after, which both sides are told', async () => {
+    const played = await running();
+    await played.later((await played.advance()).sleepMs ?? 0);
+    const { nextBillingDate } = await played.advance();
+    await change(played, { amount: 1400 });
+    // The schedule is not read in between: nobody was told of the lower amount yet.
+    await change(played, { amount: 2000 });
+    const { waitingFor } = await played.advance();
+    expect(waitingFor).toContain('NGN 1,400.00');
+    const raised = (await played.announced('merchant')).find(({ item }) => item['amount'] === 2000);
+    expect(raised?.item).toMatchObject({ amount: 2000, previousAmount: 1400 });
+    expect(String(raised?.item['effectiveFrom']) > String(nextBillingDate)).toBe(true);
+    await played.later(DAY_MS);
+    await played.advance();
+    await played.answer();
+    await played.later((await played.advance()).sleepMs ?? 0);
+    await played.advance();
+    expect(await noticed(played)).toEqual([1500, 1400, 2000]);
+    await played.later(DAY_MS);
+    await played.advance();
+    expect(await charged(played)).toEqual([150_000n, 140_000n, 200_000n]);
+  });
+
+  it('to a lower amount of what is due and not charged yet is told by the change, with its due date', async () => {
     const played = await running();
     await played.later((await played.advance()).sleepMs ?? 0);
     const { nextBillingDate } = await played.advance();
     // The schedule is not read in the meantime, as in an outage.
     await played.later(2 * DAY_MS);
-    await change(played, { amount: 2000 });
+    await change(played, { amount: 1000 });
     await played.advance();
-    expect(await charged(played)).toEqual([150_000n, 200_000n]);
+    expect(await charged(played)).toEqual([150_000n, 100_000n]);
     expect(await played.announced('bank')).toMatchObject([
       { type: 'recurring.upcoming', item: { amount: 1500, dueDate: nextBillingDate } },
       {
         type: 'recurring.updated',
-        item: { amount: 2000, previousAmount: 1500, effectiveFrom: nextBillingDate },
+        item: { amount: 1000, previousAmount: 1500, effectiveFrom: nextBillingDate },
       },
     ]);
   });

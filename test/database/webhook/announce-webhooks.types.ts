@@ -46,8 +46,11 @@ const notice: WebhookItem<'recurring.upcoming'> = {
   customerId: 'cus_1',
   amount: 150_050n,
   currency: 'NGN',
+  n: 1,
   description: null,
   dueDate: new Date(),
+  withinLimits: true,
+  limit: undefined,
 };
 announced({ entityId, webhookType: 'recurring.upcoming', items: [notice] });
 // @ts-expect-error: a time that is a text already

@@ -15,6 +15,7 @@ function ahead(
   const one = {
     schedule: { ...daily, ...terms },
     amount: 5n,
+    nextAmount: 5n,
     open: undefined,
     starts: [],
     holds: [],
@@ -31,6 +32,10 @@ const declined = { ...inHand, chargeStatus: 'declined', declineReason: 'insuffic
 const retrying = { ...declined, status: 'retrying', retryAt: day(1) } as const;
 
 describe('the charges to come', () => {
+  it('have a raise after the notice from the billing after on', () => {
+    expect(ahead(hour(1), day(3), { nextN: 1 }, { nextAmount: 4n })).toEqual(['24×4', '48×5']);
+  });
+
   it('have none that the customer has skipped, and one more at the end of those that were agreed', () => {
     const terms = { maxBillings: 2 };
     expect(ahead(hour(1), day(5), { ...terms, nextN: 1 }, { skips: [1, 3] })).toEqual(['48×5', '96×5']);
@@ -69,7 +74,15 @@ describe('the charges to come', () => {
 });
 
 it('lets its caller go on between the steps of years that were missed', () => {
-  const one = { schedule: daily, amount: 5n, open: undefined, starts: [], holds: [], skips: [] };
+  const one = {
+    schedule: daily,
+    amount: 5n,
+    nextAmount: 5n,
+    open: undefined,
+    starts: [],
+    holds: [],
+    skips: [],
+  };
   let steps = 0;
   for (const charge of chargesAhead(one, day(3_650), day(3_651), rules)) {
     if (charge) break;

@@ -462,3 +462,18 @@ it('a monthly schedule runs for 36 months on the right days, told of each a day 
   expect(log.filter(({ step: one }) => one.do === 'notify')).toHaveLength(35);
   expect(state.status).toBe('completed');
 });
+
+it.each([
+  [1, 'weekly', 7 * 24 - 1],
+  [167, 'weekly', 1],
+  // Two weeks before would be earlier than the due date before.
+  [336, 'weekly', 0],
+  [336, 'monthly', 28 * 24 - 336],
+] as const)(
+  '%i hours of notice of a %s billing begin at the earliest when the one before is due',
+  (noticeHours, frequency, hours) => {
+    const schedule = { ...monthly, frequency, nextN: 1 } as const;
+    const { next } = factsOf(schedule, idle, START, { ...rules, noticeHours });
+    expect(next?.noticeAt).toBe(START.getTime() + hours * 3_600_000);
+  },
+);

@@ -17,6 +17,7 @@ import {
   firstRetry,
   freeToCatchUp,
   newSchedule,
+  nextKobo,
   nextOf,
   stopHold,
   startHold,
@@ -219,12 +220,13 @@ class Years {
 
   private notify(schedule: Schedule, { n, at }: { n: number; at: number }): void {
     schedule.noticed = n;
-    schedule.notices.push({ n, dueAt: at, kobo: schedule.kobo });
+    schedule.told = nextKobo(schedule);
+    schedule.notices.push({ n, dueAt: at, kobo: schedule.told });
   }
 
   private skip(schedule: Schedule, { n, at }: { n: number; at: number }, reason: string): void {
     schedule.billings.push({ n, dueAt: at, status: 'skipped', reason, kobo: schedule.kobo, attempts: [] });
-    schedule.nextN = n + 1;
+    Object.assign(schedule, { nextN: n + 1, told: undefined });
     this.completeIfOver(schedule);
   }
 
@@ -234,11 +236,11 @@ class Years {
       dueAt: at,
       status: 'pending',
       reason: undefined,
-      kobo: schedule.kobo,
+      kobo: nextKobo(schedule),
       attempts: [],
     };
     schedule.billings.push(billing);
-    schedule.nextN = n + 1;
+    Object.assign(schedule, { nextN: n + 1, told: undefined });
     schedule.open = { billing, reason: '', closesAt: undefined, retryAt: undefined };
     this.charge(schedule, billing);
   }
@@ -431,8 +433,9 @@ class Years {
         if (act.maxBillings !== undefined && act.maxBillings < used) return 400;
         const { limits } = this.allowance(schedule.terms.customer);
         if (act.kobo !== schedule.kobo && act.kobo > (limits.perCharge ?? act.kobo)) return 403;
+        if (act.kobo < nextKobo(schedule)) schedule.noticed = undefined;
         schedule.kobo = act.kobo;
-        schedule.noticed = undefined;
+        if (schedule.told !== undefined) schedule.told = nextKobo(schedule);
         schedule.maxBillings = act.maxBillings ?? schedule.maxBillings;
         this.completeIfOver(schedule);
         return 200;
@@ -473,7 +476,7 @@ class Years {
     allowance.decision = decision;
     if (act.what === 'limit') allowance.allow(this.now, act.limits);
     if (decision === 'deny') {
-      allowance.end('pause', this.now);
+      if (act.what === 'deny') allowance.end('pause', this.now);
       for (const schedule of this.seen.schedules) {
         if (schedule.terms.customer === act.customer && schedule.ended === undefined) this.cancel(schedule);
       }

@@ -69,6 +69,8 @@ export interface Schedule {
   billings: Billing[];
   asked: number;
   noticed: number | undefined;
+  /** What both sides were told of the next billing. */
+  told: Amount | undefined;
   notices: { n: number; dueAt: number; kobo: Amount }[];
 }
 
@@ -88,9 +90,14 @@ export function newSchedule(terms: Subscription): Schedule {
     billings: [],
     asked: 0,
     noticed: undefined,
+    told: undefined,
     notices: [],
   };
 }
+
+/** A raise after the notice is for the billing after. */
+export const nextKobo = ({ kobo, told }: Schedule): Amount =>
+  told !== undefined && told < kobo ? told : kobo;
 
 export const attemptsOf = ({ billings }: Schedule): Attempt[] => billings.flatMap(({ attempts }) => attempts);
 

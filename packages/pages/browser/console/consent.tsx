@@ -1,10 +1,13 @@
 import type { Agreement } from '../../../client/src/api.generated';
 import { money } from '../parts/money';
 import { useMoment } from './context';
-import { Facts } from './parts';
+import { Badge, Facts } from './parts';
 import { Table } from './table';
 
-type Consent = Pick<Agreement, 'currency' | 'spendingLimits' | 'spent' | 'termsSince' | 'chargeableNow'>;
+type Consent = Pick<
+  Agreement,
+  'state' | 'pausedUntil' | 'currency' | 'spendingLimits' | 'spent' | 'termsSince' | 'chargeableNow'
+>;
 
 const WINDOWS = [
   ['daily', 'Day'],
@@ -17,7 +20,7 @@ const WINDOWS = [
 /** What a customer allows, what is spent of it, and what could be charged now. */
 export function Consent({ of, about }: { of: Consent; about: string }) {
   const moment = useMoment();
-  const { currency, spendingLimits: limits, spent, termsSince, chargeableNow } = of;
+  const { state, pausedUntil, currency, spendingLimits: limits, spent, termsSince, chargeableNow } = of;
   const { perCharge, validFrom, validUntil, count } = limits;
   const sum = (window: (typeof WINDOWS)[number][0]) => {
     const exact = spent.exact?.[window];
@@ -27,6 +30,8 @@ export function Consent({ of, about }: { of: Consent; about: string }) {
     <>
       <Facts
         of={[
+          ['State', <Badge of={state} />],
+          pausedUntil !== null && ['Paused until', moment(pausedUntil)],
           ['Chargeable now', chargeableNow === null ? 'Any amount' : money(chargeableNow, currency)],
           perCharge !== null && ['At most a charge', money(perCharge, currency)],
           validFrom !== null && ['From', moment(validFrom)],

@@ -10,6 +10,7 @@ import { Badge, Facts, Ids } from './parts';
 import { paymentsAt } from './payment-filter';
 import { SearchForm } from './search-form';
 import { Pages, Table } from './table';
+import { stateInWords } from './words';
 
 export function Customers({ address: { id } }: { address: Address }) {
   return id === undefined ? <CustomerList /> : <CustomerShown id={id} key={id} />;
@@ -125,7 +126,8 @@ function Allowed({ id }: { id: string }) {
               empty="No merchant has asked yet."
               columns={[
                 { name: 'Merchant', cell: ({ merchant }) => merchant.name },
-                { name: 'Decision', cell: ({ customerDecision }) => <Badge of={customerDecision} /> },
+                { name: 'Decision', cell: ({ customerDecision }) => stateInWords(customerDecision) },
+                { name: 'State', cell: ({ state }) => <Badge of={state} /> },
                 {
                   name: 'This month',
                   number: true,

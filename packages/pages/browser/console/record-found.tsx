@@ -6,6 +6,7 @@ import { Consent } from './consent';
 import { useMoment, useSession } from './context';
 import { Badge, Facts, Id, RecordLink } from './parts';
 import { Save } from './save';
+import { stateInWords } from './words';
 
 /* Records that a search finds and that are no payments. */
 
@@ -50,10 +51,11 @@ export function IntentFound({ intent }: { intent: Intent }) {
 /** A customer's permission for the merchant. */
 export function AgreementFound({ agreement }: { agreement: Agreement }) {
   return (
-    <Found name="Agreement" state={agreement.decision}>
+    <Found name="Agreement" state={agreement.state}>
       <Consent of={agreement} about="of the agreement" />
       <Facts
         of={[
+          ['Decision', stateInWords(agreement.decision)],
           ['Customer', <RecordLink of={agreement.customerId} />],
           ['Merchant', <RecordLink of={agreement.merchantId} />],
           ['Id', <Id of={agreement.agreementId} />],

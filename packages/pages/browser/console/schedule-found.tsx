@@ -36,7 +36,7 @@ export function ScheduleShown({ id }: { id: string }) {
 function Found({ schedule, done }: { schedule: Either; done: (message: string) => void }) {
   const { role } = useSession();
   const moment = useMoment();
-  const { scheduleId: id, status, nextBillingDate, retryAt } = schedule;
+  const { scheduleId: id, status, suspendedReason, nextBillingDate, retryAt } = schedule;
   const due = nextBillingDate === null ? 'Never again' : moment(nextBillingDate);
   const metadata = 'metadata' in schedule ? schedule.metadata : {};
   return (
@@ -63,6 +63,7 @@ function Found({ schedule, done }: { schedule: Either; done: (message: string) =
       <Facts
         of={[
           ['Next due', isHeld(status) ? `Nothing while it is ${status}` : due],
+          suspendedReason !== null && ['Suspended', reasonInWords(suspendedReason)],
           retryAt !== null && ['Tried again', moment(retryAt)],
           ['Customer', <CustomerLink of={schedule} />],
           ['Payments', <a href={paymentsAt({ scheduleId: id })}>All that it has charged</a>],

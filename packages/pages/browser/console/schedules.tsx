@@ -68,7 +68,7 @@ function Found({ found, status }: { found: Listed[]; status: Status }) {
     { name: 'Customer', cell: customerOf },
     { name: 'Amount', number: true, cell: (one) => money(one, one.currency) },
     {
-      name: status === 'past_due' ? 'Why' : 'State',
+      name: status === 'past_due' || status === 'suspended' ? 'Why' : 'State',
       cell: (one) => <Why of={one} />,
     },
     {
@@ -95,8 +95,9 @@ function Found({ found, status }: { found: Listed[]; status: Status }) {
   );
 }
 
-function Why({ of: { status, lastDecline } }: { of: Listed }) {
+function Why({ of: { status, lastDecline, suspendedReason } }: { of: Listed }) {
   const moment = useMoment();
+  if (suspendedReason !== null) return reasonInWords(suspendedReason);
   if (lastDecline === null) return <Badge of={status} />;
   return (
     <>

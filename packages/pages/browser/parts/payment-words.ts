@@ -15,7 +15,18 @@ export const REASONS = new Map([
   ['temporarily_unavailable', 'The bank was unavailable'],
 ]);
 
-export const reasonInWords = (reason: string) => REASONS.get(reason) ?? reason;
+/** Reasons for which a schedule, or one of its billings, makes no charge. */
+const UNCHARGED = new Map([
+  ['consent_expired', 'The permission is over'],
+  ['consent_not_yet_valid', 'The permission has not begun'],
+  ['consent_paused', 'The customer has paused the merchant'],
+  ['customer_skipped', 'Skipped by the customer'],
+  ['merchant_not_trusted', 'The merchant is not trusted'],
+  ['not_approved', 'Not approved by the customer'],
+  ['party_disabled', 'The merchant or the bank is disabled'],
+]);
+
+export const reasonInWords = (reason: string) => REASONS.get(reason) ?? UNCHARGED.get(reason) ?? reason;
 
 export const hasEnded = (schedule: string) => ['completed', 'cancelled', 'failed'].includes(schedule);
 

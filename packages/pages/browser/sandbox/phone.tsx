@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { money } from '../parts/money';
 import { momentIn } from '../parts/time';
 import { limitsOf, NO_LIMIT_WORDS } from './limits';
+import { Permissions } from './permissions';
 import { Said, WorkflowLink } from './parts';
 import { useAct } from './server';
 import type { Prompt, SandboxState } from '../../../sandbox/src/state';
@@ -24,6 +25,7 @@ export function Phone({ state, isNext }: { state: SandboxState; isNext: boolean 
           <Question key={prompt.id} prompt={prompt} state={state} isNext={isNext && n === 0} />
         ))}
       </div>
+      <Permissions state={state} />
     </section>
   );
 }

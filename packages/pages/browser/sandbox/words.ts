@@ -1,5 +1,13 @@
 import { reasonInWords } from '../parts/payment-words';
-import type { Charge, Customer, SandboxState, Schedule, Step, Temperament } from '../../../sandbox/src/state';
+import type {
+  Charge,
+  Customer,
+  Permission,
+  SandboxState,
+  Schedule,
+  Step,
+  Temperament,
+} from '../../../sandbox/src/state';
 
 /* The page's words for the codes of the API. */
 
@@ -78,11 +86,26 @@ const SCHEDULES: Record<Schedule['status'], Standing> = {
   failed: { words: 'failed', tone: 'bad', mark: '✕' },
 };
 
+export const PERMISSION_STATES: Record<Permission['state'], Standing> = {
+  active: { words: 'active', tone: 'good', mark: '✓' },
+  pending: { words: 'not answered yet', tone: 'wait', mark: '…' },
+  paused: { words: 'paused', tone: 'wait', mark: '‖' },
+  suspended: { words: 'stopped for now', tone: 'wait', mark: '‖' },
+  not_yet_valid: { words: 'not begun', tone: 'wait', mark: '…' },
+  expired: { words: 'over', tone: '', mark: '✕' },
+  revoked: { words: 'refused', tone: 'bad', mark: '✕' },
+};
+
 /** @param charges newest first */
-export function scheduleStanding({ scheduleId, status }: Schedule, charges: readonly Charge[]): Standing {
+export function scheduleStanding(
+  { scheduleId, status, suspendedReason }: Schedule,
+  charges: readonly Charge[],
+): Standing {
   const latest = charges.find((charge) => charge.scheduleId === scheduleId);
   if (status === 'active' && latest?.status === 'declined') {
     return { words: 'active, the latest charge was declined', tone: 'bad', mark: '!' };
   }
-  return SCHEDULES[status];
+  const standing = SCHEDULES[status];
+  if (suspendedReason === null) return standing;
+  return { ...standing, words: `${standing.words}: ${reasonInWords(suspendedReason).toLowerCase()}` };
 }
