@@ -63,8 +63,8 @@ export const CONSENT_MUTATIONS: Readonly<Record<string, Mutation>> = {
     changes: [
       [
         DECISION,
-        `paused_until = CASE WHEN \${decision} <> 'deny' THEN paused_until END`,
-        `paused_until = CASE WHEN \${decision} <> 'deny' AND NOT \${renews} THEN paused_until END`,
+        `paused_until = CASE WHEN NOT \${endsPause} THEN paused_until END`,
+        `paused_until = CASE WHEN NOT (\${endsPause} OR \${renews}) THEN paused_until END`,
       ],
     ],
   },
