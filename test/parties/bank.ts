@@ -40,7 +40,7 @@ export interface Script {
   charge(item: Item, turn: number): Steps & { action?: string };
   refund(item: Item): Steps;
   /** With the limits of an approval. */
-  intent(item: Item): Steps & { limits?: { daily?: number; monthly?: number } };
+  intent(item: Item): Steps & { limits?: Record<string, unknown> };
 }
 
 /** A slow answer comes after so long: beyond any first attempt, within any window. */

@@ -66,7 +66,7 @@ export function drawActs(
   );
   const limitsOf = (customer: number) => {
     const own = merchant.subscriptions.filter((one) => one.customer === customer);
-    return mayBeLimited(merchant, own.length) ? drawLimits(random) : { daily: undefined, monthly: undefined };
+    return mayBeLimited(merchant, own.length) ? drawLimits(random) : {};
   };
   const acts: Act[] = [];
   const kinds = Object.keys(ACTS) as (keyof typeof ACTS)[];
@@ -144,7 +144,7 @@ export function drawActs(
   return byTime([...acts, ...settlements, ...(jump ? [jump] : [])]);
 }
 
-const byTime = (all: Act[]) => all.toSorted((a, b) => a.at - b.at || a.n - b.n);
+export const byTime = (all: Act[]) => all.toSorted((a, b) => a.at - b.at || a.n - b.n);
 
 /** Numbers of acts that settle a refund: its own beyond this. */
 const SETTLEMENTS_FROM = 1_000_000;

@@ -13,6 +13,7 @@ import { inLanes } from '../parties/read';
 import type { ReceivedItem } from '../parties/received-item';
 import {
   answerTo,
+  limitsSent,
   BANKS,
   SETTLEMENT_WINDOW_MS,
   type Limits,
@@ -193,7 +194,7 @@ async function bringIn(
   for (const [n, ids] of await onboard(network, 'customer', [...own.keys()])) {
     const { customerId, lookupID } = ids;
     customers.set(n, { ...ids, paymentID: '' });
-    standing.set(lookupID, own.get(n)?.limits ?? { daily: undefined, monthly: undefined });
+    standing.set(lookupID, own.get(n)?.limits ?? {});
     desks[bank]?.concerns.add(customerId).add(lookupID);
   }
 }
@@ -239,9 +240,10 @@ function wordsOf(plan: Plan, merchant: MerchantPlan, standing: Map<string, Limit
     },
     refund: (item) => lastWord(item['reason']) as RefundAnswer,
     standing(item) {
-      const limits = standing.get(String(item['lookupID']));
-      const [daily, monthly] = [naira(limits?.daily), naira(limits?.monthly)];
-      return { ...(daily !== undefined && { daily }), ...(monthly !== undefined && { monthly }) };
+      const act = Number(/^renew (\d+)$/.exec(String(item['description']))?.[1]);
+      const renewed = merchant.acts.find((one) => one.n === act && one.what === 'renew');
+      const limits = renewed?.what === 'renew' ? renewed.limits : standing.get(String(item['lookupID']));
+      return limitsSent(limits ?? {});
     },
   };
 }

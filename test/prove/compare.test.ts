@@ -13,7 +13,7 @@ import { SETTLEMENT_WINDOW_MS, type MerchantPlan, type Plan } from './plan';
 
 const zone = new Zone('Africa/Lagos');
 const [at, endAt] = [zone.at(2028, 2, 1, 15.5), zone.at(2028, 2, 2, 15.5)];
-const customer = { n: 1, bank: 0, limits: { daily: undefined, monthly: undefined } };
+const customer = { n: 1, bank: 0, limits: {} };
 const billing: MerchantPlan = {
   n: 1,
   customers: [customer],
@@ -48,12 +48,14 @@ function predicted(): Prediction {
     refunded: 0n,
     held: 10_000n,
     reversed: 0n,
+    limit: undefined,
+    countedUnder: undefined,
   };
   const booked = new Booked(zone);
   booked.book('charges', at, charge, 10_000n);
   for (const kind of ['refunds', 'refundReturns'] as const) booked.book(kind, at, charge, 4_000n);
   const allowance = new Allowance(customer, zone);
-  allowance.take(at, 10_000n);
+  allowance.count(charge);
   const answers = ['approved', 'approved'];
   return {
     schedules: [],
@@ -151,7 +153,17 @@ function well(): Seen {
               customerId: 'cus_1',
               merchant: { id: 'mch_1' },
               customerDecision: 'approve_recurring',
-              spent: { daily: 0, monthly: 100 },
+              state: 'active',
+              chargeableNow: null,
+              // 2 February 2028 is a Wednesday, a day after the charge.
+              spent: {
+                daily: 0,
+                weekly: 100,
+                monthly: 100,
+                yearly: 100,
+                total: 100,
+                count: { daily: 0, weekly: 1, monthly: 1, yearly: 1, total: 1 },
+              },
             },
           ],
           received: [{ type: 'billing.request', item: question }],

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { advanceTo, readClock } from '../parties/clock';
-import { expected } from '../parties/client';
+import { expected, type ApiClient } from '../parties/client';
 import { setTrust } from '../parties/steps';
 import { list } from '../parties/read';
 import {
@@ -12,7 +12,7 @@ import {
   type MerchantParty,
   type Stage,
 } from './cast';
-import type { Act, Resolution } from './plan';
+import { limitsSent, type Act, type Resolution } from './plan';
 
 /** Moves a merchant's test clock through its years, and does what the plan has at their moments. */
 
@@ -60,12 +60,26 @@ async function perform(
       const body = { amount: naira(kobo), ...(maxBillings !== undefined && { maxBillings }) };
       return (await network.patch(schedulePath(merchant, act.subscription), body)).status;
     }
+    case 'skip':
+    case 'unskip': {
+      const path = `/v1/bank/customer/subscriptions/${merchant.schedules.get(act.subscription)}/${act.what}`;
+      const customer = merchant.plan.subscriptions.find(({ n }) => n === act.subscription)?.customer;
+      return (await bankOf(merchant, cast, customer).post(path, { n: act.billing }, key)).status;
+    }
     case 'limit':
     case 'suspend':
     case 'ask':
     case 'approve':
     case 'deny':
-      return decide(act, merchant, cast);
+    case 'pauseConsent':
+    case 'resumeConsent':
+      return decide(act, merchant, cast, key);
+    case 'release': {
+      const { id } = await readDecision(act.customer, merchant, cast);
+      return (await network.post(`/v1/agreements/${id}/release`, {}, key)).status;
+    }
+    case 'renew':
+      return renew(act, merchant, key, signal);
     case 'distrust':
     case 'trust':
       return setTrust(cast.provider, merchant.entityId, act.what === 'trust' ? 'trusted' : 'untrusted');
@@ -91,28 +105,76 @@ function schedulePath({ schedules }: MerchantParty, subscription: number): strin
 
 /** The bank tells what its customer has decided; where that is about limits, the rest stays. */
 async function decide(
-  act: Extract<Act, { what: 'limit' | 'suspend' | 'ask' | 'approve' | 'deny' }>,
+  act: Extract<
+    Act,
+    { what: 'limit' | 'suspend' | 'ask' | 'approve' | 'deny' | 'pauseConsent' | 'resumeConsent' }
+  >,
   merchant: MerchantParty,
   cast: Cast,
+  key: string,
 ): Promise<number> {
-  const customer = merchant.plan.customers.find(({ n }) => n === act.customer);
-  const bank = cast.banks[customer?.bank ?? 0];
-  const customerId = merchant.customers.get(act.customer)?.customerId;
+  const network = bankOf(merchant, cast, act.customer);
+  const { id, customerDecision: standing } = await readDecision(act.customer, merchant, cast);
+  const path = `/v1/bank/customer-decisions/${id}`;
+  switch (act.what) {
+    case 'pauseConsent': {
+      const body = act.until === undefined ? {} : { until: new Date(act.until).toISOString() };
+      return (await network.post(`${path}/pause`, body, key)).status;
+    }
+    case 'resumeConsent':
+      return (await network.post(`${path}/resume`, {}, key)).status;
+    case 'limit': {
+      const body = { customerDecision: standing, spendingLimits: limitsSent(act.limits) };
+      return (await network.put(path, body)).status;
+    }
+    default:
+  }
+  const said = { suspend: 'suspended', ask: 'approve_once', approve: 'approve_recurring', deny: 'deny' };
+  return (await network.put(path, { customerDecision: said[act.what] })).status;
+}
+
+function bankOf(merchant: MerchantParty, { banks }: Cast, customer: number | undefined): ApiClient {
+  const bank = banks[merchant.plan.customers.find(({ n }) => n === customer)?.bank ?? 0];
   if (!bank) throw new Error('there is no such bank');
-  const { network } = bank;
-  const found = await network.get(`/v1/bank/customer-decisions?customerId=${customerId}`);
-  const [standing] = expected(200, found)['decisions'] as Record<string, unknown>[];
-  const customerDecision =
-    act.what === 'limit'
-      ? standing?.['customerDecision']
-      : { suspend: 'suspended', ask: 'approve_once', approve: 'approve_recurring', deny: 'deny' }[act.what];
-  const spendingLimits =
-    act.what === 'limit'
-      ? { daily: naira(act.limits.daily) ?? null, monthly: naira(act.limits.monthly) ?? null }
-      : undefined;
-  const path = `/v1/bank/customer-decisions/${String(standing?.['id'])}`;
-  const body = { customerDecision, ...(spendingLimits && { spendingLimits }) };
-  return (await network.put(path, body)).status;
+  return bank.network;
+}
+
+async function readDecision(
+  customer: number,
+  merchant: MerchantParty,
+  cast: Cast,
+): Promise<{ id: string; customerDecision: string }> {
+  const customerId = merchant.customers.get(customer)?.customerId;
+  const path = `/v1/bank/customer-decisions?customerId=${customerId}`;
+  const [found] = await list(bankOf(merchant, cast, customer), path, 'decisions');
+  return { id: String(found?.['id']), customerDecision: String(found?.['customerDecision']) };
+}
+
+/** Until the bank has answered: the next charge is judged by the new terms. */
+async function renew(
+  { n, customer, asked }: Extract<Act, { what: 'renew' }> & Act,
+  { network, customers, received }: MerchantParty,
+  key: string,
+  signal: AbortSignal,
+): Promise<number> {
+  const lookupID = customers.get(customer)?.lookupID;
+  const intent = {
+    lookupIDs: [lookupID],
+    currency: 'NGN',
+    description: `renew ${n}`,
+    intentSettings: { spendingLimits: limitsSent(asked) },
+  };
+  const { status, items } = await network.post('/v1/billing/intent', intent, key);
+  if (status !== 200) return status;
+  const intentId = items[0]?.['intentId'];
+  const deadline = Date.now() + ENDS_WITHIN_MS;
+  const isAnswered = () =>
+    received.some(({ type, item }) => type === 'billing.intent.response' && item['intentId'] === intentId);
+  while (!isAnswered()) {
+    if (Date.now() > deadline) throw new Error(`the intent of act ${n} stays pending`);
+    await wait(LOOK_EVERY_MS, undefined, { signal });
+  }
+  return status;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { Random } from '../storm/random';
 import { drawActs, type Numbers } from './acts';
+import { drawConsents } from './draw-consents';
 import { drawPayments } from './make-payments';
 import { DAY_MS, isLeapYear, Zone } from './oracle/calendar';
 import {
@@ -82,7 +83,7 @@ function merchantPlan(
     const customer = drawCustomer(random, (numbers.customers += 1));
     merchant.customers.push(customer);
     const hours = drawHours(random);
-    if (!mayBeLimited(merchant, hours.length)) customer.limits = { daily: undefined, monthly: undefined };
+    if (!mayBeLimited(merchant, hours.length)) customer.limits = {};
     for (const hour of hours) {
       const subscription = drawSubscription(random, plan, customer, {
         n: (numbers.subscriptions += 1),
@@ -105,7 +106,31 @@ function merchantPlan(
   }
   const acts = Math.max(ACTS_MIN, Math.floor(billings / BILLINGS_OF_ACT));
   merchant.acts = drawActs(random, plan, merchant, duesBy, acts, numbers);
+  addConsents(plan, merchant, numbers);
   return merchant;
+}
+
+/** For so many other customers there is one whose permission changes. */
+const CUSTOMERS_OF_CONSENT = 4;
+
+/** From a stream of its own: whatever else is drawn does not depend on it. */
+function addConsents(plan: Plan, merchant: MerchantPlan, numbers: Numbers): void {
+  const random = new Random(plan.seed ^ Math.imul(merchant.n, 0x27d4eb2f));
+  for (let left = Math.ceil(merchant.customers.length / CUSTOMERS_OF_CONSENT); left > 0; left--) {
+    const customer = drawCustomer(random, (numbers.customers += 1));
+    // Of two, chance decides after a jump which one meets a limit first.
+    const own = random.several(merchant.jumps ? 1 : random.between(1, 2), 2).map((hour) =>
+      drawSubscription(random, plan, customer, {
+        n: (numbers.subscriptions += 1),
+        startAt: dayAt(plan, random.between(2, LAST_DAY_OF_STARTS), DUE_HOURS[hour] ?? 0),
+        most: 60,
+      }),
+    );
+    merchant.customers.push(customer);
+    merchant.subscriptions.push(...own);
+    const duesBy = new Map(own.map((one) => [one.n, duesOf(plan, one)]));
+    merchant.acts = drawConsents(random, plan, merchant, { customer, own, duesBy }, numbers);
+  }
 }
 
 const drawCustomer = (random: Random, n: number): Customer => ({

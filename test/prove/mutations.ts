@@ -1,3 +1,4 @@
+import { CONSENT_MUTATIONS } from './consent-mutations';
 import { MONTH_MUTATIONS } from './month-mutations';
 
 /**
@@ -264,6 +265,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
       ],
     ],
   },
+  ...CONSENT_MUTATIONS,
   ...MONTH_MUTATIONS,
   'a refund goes out on top of a reversal': {
     seed: 66,

@@ -14,14 +14,22 @@ export type Amount = bigint;
 export interface Customer {
   n: number;
   bank: number;
-  /** In kobo; undefined where there is none. */
+  /** Answered to the first intent. */
   limits: Limits;
 }
 
-export interface Limits {
-  daily: Amount | undefined;
-  monthly: Amount | undefined;
-}
+export const WINDOWS = ['daily', 'weekly', 'monthly', 'yearly', 'total'] as const;
+export type Window = (typeof WINDOWS)[number];
+/** In the order in which they refuse. */
+export const LIMITS = [
+  'perCharge',
+  ...WINDOWS,
+  ...WINDOWS.map((window): `count.${Window}` => `count.${window}`),
+] as const;
+export type Limit = (typeof LIMITS)[number];
+
+/** In kobo, or charges; absent where there is none. */
+export type Limits = Partial<Record<Limit, bigint>> & { validUntil?: number };
 
 export interface Subscription {
   n: number;
@@ -40,8 +48,16 @@ export type Deed =
   | { what: 'pause' | 'resume' | 'cancel'; subscription: number }
   | { what: 'amend'; subscription: number; kobo: Amount; maxBillings: number | undefined }
   | { what: 'limit'; customer: number; limits: Limits }
+  /** The merchant asks for new terms, and the customer agrees to tighter ones. */
+  | { what: 'renew'; customer: number; asked: Limits; limits: Limits }
   /** `ask`: the customer is asked each time. */
   | { what: 'suspend' | 'ask' | 'approve' | 'deny'; customer: number }
+  /** The merchant gives up. */
+  | { what: 'release'; customer: number }
+  /** Until it is resumed, where no end is given. */
+  | { what: 'pauseConsent'; customer: number; until: number | undefined }
+  | { what: 'resumeConsent'; customer: number }
+  | { what: 'skip' | 'unskip'; subscription: number; billing: number }
   | { what: 'distrust' | 'trust' }
   /** The bank says what became of the money, of the first exception that is open. */
   | { what: 'respond'; resolution: Resolution }
@@ -137,7 +153,25 @@ export const REFUND_ANSWERS = {
 export function drawLimits(random: Random): Limits {
   const daily = random.next() < 0.2 ? BigInt(random.between(40, 150)) * 1_000n : undefined;
   const monthly = random.next() < 0.25 ? BigInt(random.between(80, 800)) * 1_000n : undefined;
-  return { daily, monthly };
+  return { ...(daily !== undefined && { daily }), ...(monthly !== undefined && { monthly }) };
+}
+
+/** As a bank or a merchant sends them; null ends what held before. */
+export function limitsSent(limits: Limits): Record<string, unknown> {
+  const amounts = (['perCharge', ...WINDOWS] as const).map((name) => {
+    const kobo = limits[name];
+    return [name, kobo === undefined ? null : Number(kobo) / 100];
+  });
+  const counts = WINDOWS.map((window) => {
+    const count = limits[`count.${window}`];
+    return [window, count === undefined ? null : Number(count)];
+  });
+  const { validUntil } = limits;
+  return {
+    ...Object.fromEntries(amounts),
+    count: Object.fromEntries(counts) as unknown,
+    validUntil: validUntil === undefined ? null : new Date(validUntil).toISOString(),
+  };
 }
 
 /**

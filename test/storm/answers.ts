@@ -8,7 +8,7 @@ export interface Words {
   charge: (item: Item, turn: number) => ChargeAnswer;
   refund: (item: Item) => RefundAnswer;
   /** The limits of a standing approval; undefined where the intent is to be answered otherwise. */
-  standing: (item: Item) => { daily?: number; monthly?: number } | undefined;
+  standing: (item: Item) => Record<string, unknown> | undefined;
 }
 
 /** Each operation of the storm says in its own text what comes of it. */

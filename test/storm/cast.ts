@@ -26,18 +26,20 @@ export interface Customer extends CustomerIds {
 }
 
 /**
- * The cast. `shop` and `club` have the standing approval of every customer; `club` goes by a test
- * clock. `market` asks each time, and sends intents.
+ * The cast. `shop`, `club` and `stall` have the standing approval of every customer; `club` goes by
+ * a test clock, and the customers of `stall` take theirs back. `market` asks each time, and sends
+ * intents.
  */
 export interface Cast {
   banks: [BankParty, BankParty];
   shop: StormParty;
   market: StormParty;
   club: StormParty;
+  stall: StormParty;
   customers: Customer[];
 }
 
-export const merchantsOf = ({ shop, market, club }: Cast): StormParty[] => [shop, market, club];
+export const merchantsOf = ({ shop, market, club, stall }: Cast): StormParty[] => [shop, market, club, stall];
 export const partiesOf = (cast: Cast): StormParty[] => [...cast.banks, ...merchantsOf(cast)];
 
 const OF_EACH_BANK = Array.from({ length: CUSTOMERS / 2 }, (_, n) => n);
@@ -77,7 +79,8 @@ export async function assemble(engine: StormEngine, watch: Watch, stops: Stops):
   const customers = known.flatMap((one) =>
     [...one.values()].map((ids): Customer => ({ ...ids, paymentIDs: new Map() })),
   );
-  const [shop, market, club] = [await merchant('shop'), await merchant('market'), await merchant('club')];
+  const [shop, market] = [await merchant('shop'), await merchant('market')];
+  const [club, stall] = [await merchant('club'), await merchant('stall')];
   const standing = async (party: StormParty, some: Customer[], limit: number) => {
     const lookupIDs = some.map(({ lookupID }) => lookupID);
     const agreed = await agree(party, lookupIDs, `limit ${limit}`, watch.signal);
@@ -86,5 +89,6 @@ export async function assemble(engine: StormEngine, watch: Watch, stops: Stops):
   await standing(shop, customers.slice(0, LIMITED_CUSTOMERS), DAILY_LIMIT_KOBO);
   await standing(shop, customers.slice(LIMITED_CUSTOMERS), 0);
   await standing(club, customers, 0);
-  return { banks, shop, market, club, customers };
+  await standing(stall, customers, 0);
+  return { banks, shop, market, club, stall, customers };
 }

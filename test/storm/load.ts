@@ -2,7 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type Answer, expected } from '../parties/client';
 import type { Cast, Customer, StormParty as Party } from './cast';
 import { arrive } from '../parties/clock';
-import type { Operation, PartyName } from './plan';
+import { list } from '../parties/read';
+import { CUSTOMERS, type Operation, type PartyName, type Revocation } from './plan';
 
 /** The network said that it took it, and must keep it. */
 export interface Acknowledged {
@@ -11,6 +12,14 @@ export interface Acknowledged {
   reference: string | undefined;
   by: PartyName;
   operation: number;
+}
+
+/** The call that took an approval of `stall` back was answered at that moment. */
+export interface Revoked {
+  customerId: string;
+  agreementId: string;
+  at: number;
+  how: Revocation;
 }
 
 interface Paid {
@@ -25,6 +34,9 @@ const POLL_MS = 20;
 /** The merchants at work: they do what the plan says, and write down what they were told. */
 export class Load {
   readonly acknowledged: Acknowledged[] = [];
+  readonly revoked: Revoked[] = [];
+  /** A second revocation could approve again. */
+  private readonly revokedOnce = new Set<number>();
   readonly refused = new Map<string, number>();
   /** Operations without a certain answer, or with one that the contract does not have here. */
   readonly problems: string[] = [];
@@ -52,7 +64,7 @@ export class Load {
   }
 
   private async perform(operation: Operation): Promise<void> {
-    const { shop, market, club } = this.cast;
+    const { shop, market, club, stall } = this.cast;
     const { kind, kobo } = operation;
     const money = { amount: kobo / 100, currency: 'NGN' };
     switch (kind) {
@@ -65,11 +77,21 @@ export class Load {
         const lookupIDs = [this.customer(operation.payer).lookupID];
         return this.bill(market, operation, { lookupIDs, ...money });
       }
+      case 'billStall': {
+        const paymentIDs = [paymentIdOf(this.customer(operation.payer), stall)];
+        return this.bill(stall, operation, { paymentIDs, ...money });
+      }
+      case 'revoke':
+        return this.revoke(stall, operation);
       case 'intent':
         return this.sendIntent(market, operation);
       case 'schedule': {
         const startDate = new Date(Date.now() + operation.dueInMs).toISOString();
         return this.subscribe(shop, operation, { ...money, startDate, maxBillings: 1 });
+      }
+      case 'scheduleStall': {
+        const startDate = new Date(Date.now() + operation.dueInMs).toISOString();
+        return this.subscribe(stall, operation, { ...money, startDate, maxBillings: 1 });
       }
       case 'clockSchedule':
         return this.subscribe(club, operation, { ...money, maxBillings: operation.billings });
@@ -117,7 +139,7 @@ export class Load {
 
   private async subscribe(
     by: Party,
-    operation: Operation & { kind: 'schedule' | 'clockSchedule' },
+    operation: Operation & { kind: 'schedule' | 'scheduleStall' | 'clockSchedule' },
     terms: object,
   ): Promise<void> {
     const customer = this.customer(operation.payer);
@@ -128,8 +150,41 @@ export class Load {
       description: descriptionOf(operation),
       ...terms,
     });
-    if (reply.status !== 201) return this.refuse(operation, reply.status, []);
+    const refusals = operation.kind === 'scheduleStall' ? [403] : [];
+    if (reply.status !== 201) return this.refuse(operation, reply.status, refusals);
     this.note('schedule', String(reply.data['scheduleId']), by, operation);
+  }
+
+  /** A paused schedule would wait for ever. */
+  async releasePaused({ network }: Party): Promise<void> {
+    const paused = this.revoked.filter(({ how }) => how === 'pause');
+    for (const { agreementId } of paused)
+      expected(200, await network.post(`/v1/agreements/${agreementId}/release`, {}, `end-${agreementId}`));
+  }
+
+  private async revoke(
+    { network, entityId }: Party,
+    operation: Operation & { kind: 'revoke' },
+  ): Promise<void> {
+    const { payer, how, n } = operation;
+    if (this.revokedOnce.has(payer)) return this.refuse(operation, 0, [0]);
+    this.revokedOnce.add(payer);
+    const { customerId } = this.customer(payer);
+    const bank = this.cast.banks[payer < CUSTOMERS / 2 ? 0 : 1].network;
+    const whose = `customerId=${customerId}&merchantId=${entityId}`;
+    const [decision] = await list(bank, `/v1/bank/customer-decisions?${whose}`, 'decisions');
+    const [id, key] = [String(decision?.['id']), `storm-${this.seed}-${n}`];
+    const path = `/v1/bank/customer-decisions/${id}`;
+    const calls = {
+      deny: () => bank.put(path, { customerDecision: 'deny' }),
+      release: () => network.post(`/v1/agreements/${id}/release`, {}, key),
+      pause: () => bank.post(`${path}/pause`, {}, key),
+      lower: () =>
+        bank.put(path, { customerDecision: 'approve_recurring', spendingLimits: { perCharge: 0.01 } }),
+    };
+    const { status } = await calls[how]();
+    if (status !== 200) return this.refuse(operation, status, []);
+    this.revoked.push({ customerId, agreementId: id, at: Date.now(), how });
   }
 
   private async advance(by: Party, key: string): Promise<void> {

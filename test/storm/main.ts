@@ -75,6 +75,7 @@ async function storm(engine: StormEngine, signal: AbortSignal, stops: Stops): Pr
   for (const { link } of partiesOf(cast)) link.become('open');
   await engine.heal(signal);
   await windUp(cast.club, `storm-${seed}-end`, signal);
+  await load.releasePaused(cast.stall);
   watch.giveUpAt = Date.now() + ANSWERED_WITHIN_MS;
   const servers = await untilQuiet(engine, cast, load, QUIET_WITHIN_MS, say, signal);
   const quietAfterMs = Date.now() - overAt;
@@ -82,7 +83,7 @@ async function storm(engine: StormEngine, signal: AbortSignal, stops: Stops): Pr
 
   say('Quiet. Comparing …');
   const answers = Object.fromEntries(watch.answers);
-  const { acknowledged } = load;
+  const { acknowledged, revoked } = load;
   const intentIds = acknowledged.flatMap(({ kind, id }) => (kind === 'intent' ? id : []));
   const { banks, merchants } = await observe(cast, intentIds);
   const { 'worker-1': one, 'worker-2': other, ...rest } = engine.processes;
@@ -93,7 +94,15 @@ async function storm(engine: StormEngine, signal: AbortSignal, stops: Stops): Pr
     // A worker ends when it cannot reach Temporal; nothing else may.
     ...Object.values(rest).flatMap(({ unexpected }) => unexpected.map((end) => `ended by itself: ${end}`)),
   ];
-  const findings = compare({ acknowledged, banks, merchants, servers, met, timeZone: 'Africa/Lagos' });
+  const findings = compare({
+    acknowledged,
+    revoked,
+    banks,
+    merchants,
+    servers,
+    met,
+    timeZone: 'Africa/Lagos',
+  });
   const book = banks.flatMap((bank) => bank.book);
   const outcomes = partiesOf(cast).flatMap(({ receiver }) => receiver.received.map(({ outcome }) => outcome));
   const ends = merchants.flatMap(({ history }) =>

@@ -50,6 +50,7 @@ function well(): Seen {
       { kind: 'charge', id: 'brq_1', reference: 'REF1', by: 'shop', operation: 1 },
       { kind: 'refund', id: 'rfd_1', reference: 'REF2', by: 'shop', operation: 2 },
     ],
+    revoked: [],
     merchants: [
       {
         name: 'shop',
@@ -98,7 +99,7 @@ function well(): Seen {
       outbox: [],
       running: [],
       broken: [],
-      exceptions: [{ about: 'brq_1', bankTransactionId: 'tx-3', isOpen: true }],
+      exceptions: [{ about: 'brq_1', bankTransactionId: 'tx-3', open: true }],
       open: { charges: 0, intents: 0, webhooks: 0 },
     },
     met: [],
@@ -171,6 +172,15 @@ const WRONG: [title: string, promise: PromiseName, seen: Seen][] = [
     'more spent than the limit',
     'limits',
     but(({ bank }) => (bank.decisions[0]!.spendingLimits.daily = 12.49)),
+  ],
+  [
+    'a charge after the answer to a revocation',
+    'revoked',
+    but(({ shop, revoked }) => {
+      shop.name = 'stall';
+      const at = Date.parse('2026-11-22T09:59:59.000Z');
+      (revoked as unknown[]).push({ customerId: 'cus_1', agreementId: 'agr_1', at, how: 'deny' });
+    }),
   ],
   ['a sum that was not released', 'limits', but(({ bank }) => (bank.decisions[0]!.spent.daily = 25))],
   ['more sent back than was paid', 'refunds', but(({ shop }) => (shop.refunds[0]!.amount = 12.51))],

@@ -1,5 +1,5 @@
 import { kobo } from '../parties/kobo';
-import type { Acknowledged } from './load';
+import type { Acknowledged, Revoked } from './load';
 import type { BankView, MerchantView, Transaction, View } from './observe';
 import type { ServersView } from './servers';
 import { grouped, misnumbered, subjectOf, textOf, without, type ReceivedItem } from './items';
@@ -12,6 +12,7 @@ import { grouped, misnumbered, subjectOf, textOf, without, type ReceivedItem } f
 
 export interface Seen {
   acknowledged: readonly Acknowledged[];
+  revoked: readonly Revoked[];
   banks: readonly BankView[];
   merchants: readonly MerchantView[];
   servers: ServersView;
@@ -34,6 +35,7 @@ export const PROMISES = {
   limits: 'spending limits held, and what did not move is free again',
   refunds: 'no more is sent back than was paid',
   schedules: 'each due date is charged once',
+  revoked: 'nothing is asked for after the answer to a revocation',
   quiet: 'nothing is left over in outbox, webhooks and workflows',
   answers: 'every call is answered as the contract has it',
 } as const;
@@ -57,6 +59,7 @@ export function compare(seen: Seen): Finding[] {
     compareBook(seen, bank, report);
     compareLimits(seen, bank, report);
   }
+  compareRevoked(seen, report);
   const withdrawn = withdrawnOf(seen);
   for (const party of [...seen.banks, ...seen.merchants]) compareReceived(party, withdrawn, report);
   compareServers(seen, report);
@@ -93,8 +96,8 @@ function compareAcknowledged(
 }
 
 const ENDS_OF_CHARGE = ['billing_request.successful', 'billing_request.declined'];
-/** Reasons that the network gives by itself. */
-const UNANSWERED = ['expired', 'not_delivered'];
+/** Reasons that the network gives by itself, and to a bank whose customer revokes. */
+const UNANSWERED = ['expired', 'not_delivered', 'denied'];
 /** A charge of a schedule for which the limit leaves no room: the bank is never asked. */
 const NOT_ASKED = ['limit_reached', 'not_delivered'];
 
@@ -132,7 +135,9 @@ function compareCharges(
 
     const asked = count(bank.feed, 'billing.request', 'billingRequestId', id);
     const toAsk = declineReason !== null && NOT_ASKED.includes(declineReason) ? 0 : 1;
-    if (asked !== toAsk) report('told', id, `${bank.name} was asked ${asked} times instead of ${toAsk}`);
+    // A revocation closes a charge before its bank has been asked, or while the customer is.
+    if (asked !== toAsk && !(declineReason === 'denied' && asked === 0))
+      report('told', id, `${bank.name} was asked ${asked} times instead of ${toAsk}`);
     const closed = count(bank.feed, 'billing.closed', 'billingRequestId', id);
     const toClose = declineReason !== null && UNANSWERED.includes(declineReason) ? 1 : 0;
     if (closed !== toClose)
@@ -191,16 +196,18 @@ function compareBook({ servers }: Seen, bank: BankView, report: Report): void {
 
 /** Lists of one day and merchant, in the network's calendar. */
 function compareLimits({ merchants, servers, timeZone }: Seen, bank: BankView, report: Report): void {
+  // Its money may have moved.
+  const isInDoubt = new Set(servers.exceptions.flatMap(({ about, open }) => (open ? about : [])));
   const dayOf = new Intl.DateTimeFormat('en-CA', { timeZone });
-  const inDoubt = new Set(servers.exceptions.flatMap(({ about, isOpen }) => (isOpen ? [about] : [])));
   for (const { customerId, merchant, spendingLimits, spent } of bank.decisions) {
     const { history, now, name } = merchants.find(({ entityId }) => entityId === merchant.id) ?? {};
     // One-time payments count towards no limit.
     if (!history || now === undefined || name === 'market') continue;
     const sums = new Map<string, bigint>();
     for (const charge of history) {
-      if (charge.type !== 'charge' || charge.customerId !== customerId) continue;
-      if (charge.status === 'declined' && !inDoubt.has(charge.billingRequestId)) continue;
+      const { type, billingRequestId, status } = charge;
+      if (type !== 'charge' || charge.customerId !== customerId) continue;
+      if (status === 'declined' && !isInDoubt.has(billingRequestId)) continue;
       const day = dayOf.format(new Date(charge.createdAt));
       sums.set(day, (sums.get(day) ?? 0n) + kobo(charge.amount));
     }
@@ -221,6 +228,22 @@ function compareLimits({ merchants, servers, timeZone }: Seen, bank: BankView, r
         customerId,
         `${kobo(spent.daily)} kobo count for ${name}, and ${today} were charged today`,
       );
+    }
+  }
+}
+
+function compareRevoked({ merchants, revoked }: Seen, report: Report): void {
+  const history = merchants.find(({ name }) => name === 'stall')?.history ?? [];
+  for (const { customerId, at, how } of revoked) {
+    for (const { billingRequestId, createdAt, type, declineReason, ...charge } of history) {
+      if (type !== 'charge' || charge.customerId !== customerId || Date.parse(createdAt) <= at) continue;
+      // A schedule's charge over a lower limit is on record, and its bank is not asked.
+      if (declineReason !== 'limit_reached')
+        report(
+          'revoked',
+          billingRequestId,
+          `accepted at ${createdAt}, after ${how} at ${new Date(at).toISOString()}`,
+        );
     }
   }
 }
@@ -294,9 +317,11 @@ function compareIntents(merchant: MerchantView, bankOf: Map<string, BankView>, r
   }
 }
 
-function compareSchedules({ schedules, history }: MerchantView, report: Report): void {
+function compareSchedules({ name, schedules, history }: MerchantView, report: Report): void {
   for (const { scheduleId: id, status, maxBillings, billings } of schedules) {
-    if (status !== 'completed' && status !== 'failed') report('ended', id, `schedule is ${status}`);
+    const isRevoked = name === 'stall' && status === 'cancelled';
+    if (status !== 'completed' && status !== 'failed' && !isRevoked)
+      report('ended', id, `schedule is ${status}`);
     const ran = billings.filter((one) => one.status === 'successful' || one.status === 'failed');
     if (status === 'completed' && ran.length !== maxBillings) {
       report('schedules', id, `${ran.length} of ${maxBillings} billings ran`);

@@ -51,6 +51,10 @@ export const CUSTOMERS = 40;
 export const LIMITED_CUSTOMERS = 8;
 export const DAILY_LIMIT_KOBO = 600_000;
 
+/** How a customer, or the merchant `stall`, takes a standing approval back, for good. */
+const REVOCATIONS = ['deny', 'release', 'pause', 'lower'] as const;
+export type Revocation = (typeof REVOCATIONS)[number];
+
 const KINDS = {
   bill: 30,
   billTen: 6,
@@ -60,6 +64,9 @@ const KINDS = {
   clockSchedule: 2,
   advance: 2,
   refund: 12,
+  billStall: 10,
+  scheduleStall: 4,
+  revoke: 3,
 } as const;
 
 export type Operation = {
@@ -71,9 +78,10 @@ export type Operation = {
   kobo: number;
 } & (
   | { kind: 'bill' | 'billTen'; payers: number[]; answer: ChargeAnswer }
-  | { kind: 'billOnce'; payer: number; answer: ChargeAnswer }
+  | { kind: 'billOnce' | 'billStall'; payer: number; answer: ChargeAnswer }
+  | { kind: 'revoke'; payer: number; how: Revocation }
   | { kind: 'intent'; payer: number; answer: IntentAnswer }
-  | { kind: 'schedule'; payer: number; answer: ChargeAnswer; dueInMs: number }
+  | { kind: 'schedule' | 'scheduleStall'; payer: number; answer: ChargeAnswer; dueInMs: number }
   | { kind: 'clockSchedule'; payer: number; answer: ChargeAnswer; billings: number }
   | { kind: 'advance' }
   | {
@@ -98,7 +106,7 @@ const PROCESSES = ['api-1', 'api-2', 'worker-1', 'worker-2', 'postgres', 'tempor
 const LINKS = ['api-1', 'api-2', 'worker-1', 'worker-2'].flatMap((process) =>
   ['postgres', 'temporal'].map((server) => `${process} to ${server}`),
 );
-const PARTIES = ['bank-1', 'bank-2', 'shop', 'market', 'club'] as const;
+const PARTIES = ['bank-1', 'bank-2', 'shop', 'market', 'club', 'stall'] as const;
 export type PartyName = (typeof PARTIES)[number];
 
 export const FAULTS = {
@@ -151,6 +159,9 @@ function operation(random: Random, n: number, atMs: number): Operation {
   const common = { n, atMs, doubled: random.next() < 0.1, kobo: random.between(200, 20_000) * 5 };
   const payer = random.between(0, CUSTOMERS - 1);
   switch (kind) {
+    case 'revoke':
+      return { ...common, kind, payer, how: random.one(REVOCATIONS) };
+    case 'billStall':
     case 'billOnce':
       return { ...common, kind, payer, answer: random.weighted(CHARGE_ANSWERS) };
     case 'bill':
@@ -160,6 +171,7 @@ function operation(random: Random, n: number, atMs: number): Operation {
     }
     case 'intent':
       return { ...common, kind, payer, answer: random.weighted(INTENT_ANSWERS) };
+    case 'scheduleStall':
     case 'schedule': {
       const answer = random.weighted(SCHEDULE_ANSWERS);
       return { ...common, kind, payer, answer, dueInMs: random.between(0, 6_000) };

@@ -9,7 +9,7 @@ export interface ServersView {
   /** Ended otherwise than by doing their work. */
   broken: { workflowId: string; status: string }[];
   /** Exceptions, with each answer by itself. */
-  exceptions: { about: string; bankTransactionId: string | null; isOpen: boolean }[];
+  exceptions: { about: string; bankTransactionId: string | null; open: boolean }[];
   open: { charges: number; intents: number; webhooks: number };
 }
 
@@ -35,7 +35,7 @@ const lookAtPostgres = ({ ownerUrl }: StormEngine) =>
       exceptions: await read<ServersView['exceptions'][number]>(
         `SELECT coalesce(x.refund_id, x.billing_request_id) AS about,
            coalesce(a.bank_transaction_id, x.bank_transaction_id) AS "bankTransactionId",
-           x.state <> 'resolved' AS "isOpen"
+           x.state <> 'resolved' AS open
          FROM reconciliation_exceptions x LEFT JOIN exception_answers a ON a.exception_id = x.id`,
       ),
       open: open ?? { charges: 0, intents: 0, webhooks: 0 },

@@ -1,3 +1,4 @@
+import { WINDOWS, type Window } from '../plan';
 import { grouped, without } from '../../storm/items';
 import { inNaira, koboOf, type Both } from './both';
 import { attemptsOf, type Attempt } from './schedule';
@@ -175,20 +176,35 @@ function compareLimits({ plan, predicted, seen, desks, differ }: Both): void {
         one['customerId'] === seen.customerIds.get(n) &&
         (one['merchant'] as { id: string }).id === seen.entityId,
     );
-    const spent = decision?.['spent'] as { daily: number; monthly: number } | undefined;
+    const spent = decision?.['spent'] as
+      (Record<Window, number> & { count: Record<Window, number> }) | undefined;
     if (!decision || !spent) {
       differ(plan.endAt, `the decision of customer ${n} is not there`);
       continue;
     }
     const used = allowance.usedAt(plan.endAt);
-    const facts = {
+    const chargeable = allowance.chargeableAt(plan.endAt);
+    const shown = decision['chargeableNow'];
+    const facts: Record<string, [unknown, unknown]> = {
       decision: [allowance.decision, String(decision['customerDecision'])],
-      'spent on the last day': [inNaira(used.daily), inNaira(koboOf(spent.daily))],
-      'spent in the last month': [inNaira(used.monthly), inNaira(koboOf(spent.monthly))],
+      state: [allowance.stateAt(plan.endAt), decision['state']],
+      chargeable: [
+        chargeable === null ? 'anything' : inNaira(chargeable),
+        shown === null ? 'anything' : inNaira(koboOf(shown)),
+      ],
+      ...Object.fromEntries(
+        WINDOWS.flatMap((window) => [
+          [`${window} sum`, [inNaira(used[window]), inNaira(koboOf(spent[window]))]],
+          [`${window} charges`, [Number(used[`count.${window}`]), spent.count[window]]],
+        ]),
+      ),
     };
     for (const [fact, [should, is]] of Object.entries(facts)) {
       if (should !== is)
-        differ(plan.endAt, `${fact} of customer ${n} is ${should} by the contract, and ${is}`);
+        differ(
+          plan.endAt,
+          `${fact} of customer ${n} is ${String(should)} by the contract, and ${String(is)}`,
+        );
     }
   }
 }

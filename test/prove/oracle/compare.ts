@@ -94,8 +94,9 @@ function compareSchedule(both: Both, schedule: Schedule, seen: SeenSchedule, nam
     );
   }
   const next = nextOf(schedule, plan.zone)?.at;
+  const isOff = both.predicted.allowances.get(schedule.terms.customer)?.isOff(plan.endAt) === true;
   const facts = {
-    status: [statusOf(schedule, plan.endAt), seen.status],
+    status: [statusOf(schedule, plan.endAt, isOff), seen.status],
     nextBillingDate: [next === undefined ? null : iso(next), seen.nextBillingDate],
     billingsCompleted: [schedule.ran, seen.billingsCompleted],
     amount: [inNaira(schedule.kobo), inNaira(koboOf(seen.amount))],
@@ -132,7 +133,8 @@ function compareBilling(
     if (at < attempt.at || at > attempt.at + LATE_MS) {
       differ(`has its attempt ${i + 1} at ${iso(attempt.at)} by the contract, and at ${made.at}`);
     }
-    if (made.status !== attempt.status || made.declineReason !== attempt.declineReason) {
+    const isSame = made.status === attempt.status && made.declineReason === attempt.declineReason;
+    if (!isSame || made.limit !== attempt.limit) {
       const should = outcomeOf(attempt);
       differ(`has its attempt ${i + 1} ${should} by the contract, and ${outcomeOf(made)}`);
     }
@@ -140,8 +142,15 @@ function compareBilling(
 }
 
 const reasonIn = ({ reason }: { reason?: string | null }) => (reason ? ` (${reason})` : '');
-const outcomeOf = ({ status, declineReason }: { status: string; declineReason: string | null }) =>
-  declineReason === null ? status : `${status} (${declineReason})`;
+const outcomeOf = ({
+  status,
+  declineReason,
+  limit = '',
+}: {
+  status: string;
+  declineReason: string | null;
+  limit?: string | undefined;
+}) => (declineReason === null ? status : `${status} (${declineReason} ${limit})`);
 
 /** Single charges are found by their text. */
 function compareBills({ predicted, seen, charges, differ }: Both): void {

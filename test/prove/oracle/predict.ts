@@ -10,7 +10,7 @@ import {
 } from '../plan';
 import { canBe, isOfSecondDebit, OUTCOMES, SAID, type ExceptionOfCharge } from './answers';
 import { DAY_MS } from './calendar';
-import { Allowance } from './limits';
+import { Allowance, tightest } from './limits';
 import { Booked } from './ledger';
 import {
   attemptsOf,
@@ -76,14 +76,24 @@ export interface Prediction {
   booked: Booked;
 }
 
+function lastOf({ attempts }: Billing): Attempt {
+  const last = attempts.at(-1);
+  if (!last) throw new Error('a billing in hand has an attempt');
+  return last;
+}
+
 const NOTICE_MS = DAY_MS;
 const ARREARS_MS = 35 * DAY_MS;
 const FAILURES_THAT_END = 3;
+/** No other day lifts them. */
+const FOR_GOOD: readonly string[] = ['perCharge', 'total', 'count.total'];
 const RETRYABLE = ['insufficient_funds', 'limit_reached', 'temporarily_unavailable'];
 
 export function predict(plan: Plan, merchant: MerchantPlan): Prediction {
   return new Years(plan, merchant).run();
 }
+
+type Deciding = 'limit' | 'suspend' | 'ask' | 'approve' | 'deny' | 'release';
 
 interface Coming {
   at: number;
@@ -145,13 +155,19 @@ class Years {
     const held = this.isHeld(schedule);
     const all: Coming[] = [];
     const add = (at: number, happen: () => void) => all.push({ at: Math.max(at, this.now), happen });
+    const allowance = this.allowance(schedule.terms.customer);
+    const turn = allowance.turnAfter(this.now);
+    // What is held until then is looked at again.
+    if (ended === undefined && turn < Infinity) add(turn, () => undefined);
     if (open?.closesAt !== undefined) add(open.closesAt, () => this.expire(schedule));
     if (open?.retryAt !== undefined && ended === undefined) {
+      const off = allowance.offAfter(lastOf(open.billing).at);
+      if (off) add(off.from, () => this.fail(schedule, open.reason, { counted: false }));
       add(this.dueOf(schedule, open.billing.n + 1), () => this.fail(schedule, open.reason));
       if (!held) add(open.retryAt, () => this.charge(schedule, open.billing));
     }
     if (due && ended === undefined) {
-      const reason = wasHeld(schedule, due.at);
+      const reason = this.whySkipped(schedule, due);
       if (reason !== undefined) add(due.at, () => this.skip(schedule, due, reason));
       else {
         add(due.at + ARREARS_MS + 1, () => this.skip(schedule, due, 'arrears'));
@@ -163,6 +179,7 @@ class Years {
         schedule.terms.frequency !== 'daily' &&
         noticeAt >= this.plan.startAt &&
         schedule.noticed !== due.n &&
+        !schedule.skips.has(due.n) &&
         !held &&
         this.now < due.at;
       if (wanted) add(noticeAt, () => this.notify(schedule, due));
@@ -173,6 +190,12 @@ class Years {
     );
   }
 
+  /** The customer's and the network's word comes before the merchant's. */
+  private whySkipped(schedule: Schedule, { n, at }: { n: number; at: number }): string | undefined {
+    if (schedule.skips.has(n)) return 'customer_skipped';
+    return this.allowance(schedule.terms.customer).isOff(at) ? 'suspended' : wasHeld(schedule, at);
+  }
+
   private dueOf({ terms }: Schedule, n: number): number {
     return this.plan.zone.due(terms.startAt, terms.frequency, terms.interval, n);
   }
@@ -181,8 +204,12 @@ class Years {
     return schedule.paused || this.isSuspended(schedule);
   }
 
-  private isSuspended({ terms }: Schedule): boolean {
+  private isHeldByDecision({ terms }: Schedule): boolean {
     return !this.trusted || this.allowance(terms.customer).decision !== 'approve_recurring';
+  }
+
+  private isSuspended(schedule: Schedule): boolean {
+    return this.isHeldByDecision(schedule) || this.allowance(schedule.terms.customer).isOff(this.now);
   }
 
   private allowance(customer: number): Allowance {
@@ -254,16 +281,23 @@ class Years {
       refunded: 0n,
       held: 0n,
       reversed: 0n,
+      limit: undefined,
+      countedUnder: undefined,
     };
-    if (counted && !this.allowance(customer).take(this.now, kobo)) {
-      return Object.assign(attempt, { asked: false, status: 'declined', declineReason: 'limit_reached' });
+    const allowance = this.allowance(customer);
+    const limit = counted ? allowance.limitOn(this.now, kobo) : undefined;
+    if (limit !== undefined) {
+      const refused = { asked: false, status: 'declined', declineReason: 'limit_reached', limit } as const;
+      return Object.assign(attempt, refused);
     }
+    if (counted) allowance.count(attempt);
     const { status, declineReason, exception } = OUTCOMES[answer];
     // It stays open until its window has passed.
     if (declineReason === 'expired') return attempt;
     Object.assign(attempt, { status, declineReason });
     if (status === 'successful') this.seen.booked.book('charges', this.now, attempt, kobo);
-    else if (counted && !exception) this.allowance(customer).giveBack(attempt.at, kobo);
+    // While money may be in two places, it counts.
+    else if (!exception) allowance.giveBack(attempt);
     if (exception) {
       this.except(exception, attempt);
       // Nothing goes back of what the bank has contradicted.
@@ -299,8 +333,9 @@ class Years {
     const { open } = schedule;
     const reason = attempt.declineReason ?? '';
     if (!open) throw new Error('nothing is in hand');
+    const isForGood = attempt.limit !== undefined && FOR_GOOD.includes(attempt.limit);
     const retryAt =
-      RETRYABLE.includes(reason) && schedule.ended === undefined
+      RETRYABLE.includes(reason) && !isForGood && schedule.ended === undefined
         ? firstRetry(open.billing, this.dueOf(schedule, open.billing.n + 1), this.plan.zone)
         : undefined;
     if (retryAt === undefined) return this.fail(schedule, reason);
@@ -310,18 +345,18 @@ class Years {
 
   private succeed(schedule: Schedule): void {
     schedule.failedInARow = 0;
-    this.close(schedule, 'successful', undefined);
+    this.close(schedule, 'successful');
   }
 
-  private fail(schedule: Schedule, reason: string): void {
-    schedule.failedInARow += 1;
+  private fail(schedule: Schedule, reason: string, { counted = true } = {}): void {
+    if (counted) schedule.failedInARow += 1;
     this.close(schedule, 'failed', reason);
   }
 
-  private close(schedule: Schedule, status: 'successful' | 'failed', reason: string | undefined): void {
+  private close(schedule: Schedule, status: 'successful' | 'failed' | 'skipped', reason?: string): void {
     if (schedule.open) Object.assign(schedule.open.billing, { status, reason });
     schedule.open = undefined;
-    schedule.ran += 1;
+    if (status !== 'skipped') schedule.ran += 1;
     if (schedule.ended === undefined && schedule.failedInARow >= FAILURES_THAT_END) schedule.ended = 'failed';
     this.completeIfOver(schedule);
   }
@@ -342,12 +377,21 @@ class Years {
       case 'cancel':
       case 'amend':
         return this.actOnSchedule(act);
+      case 'skip':
+      case 'unskip':
+        return this.skipOrNot(act);
       case 'limit':
       case 'suspend':
       case 'ask':
       case 'approve':
       case 'deny':
+      case 'release':
         return this.decide(act);
+      case 'renew':
+        return this.renew(act);
+      case 'pauseConsent':
+      case 'resumeConsent':
+        return this.pauseOrNot(act);
       case 'distrust':
       case 'trust':
         this.trusted = act.what === 'trust';
@@ -387,6 +431,8 @@ class Years {
       case 'amend': {
         const used = schedule.ran + (schedule.open ? 1 : 0);
         if (act.maxBillings !== undefined && act.maxBillings < used) return 400;
+        const { limits } = this.allowance(schedule.terms.customer);
+        if (act.kobo !== schedule.kobo && act.kobo > (limits.perCharge ?? act.kobo)) return 403;
         if (act.kobo < nextKobo(schedule)) schedule.noticed = undefined;
         schedule.kobo = act.kobo;
         if (schedule.told !== undefined) schedule.told = nextKobo(schedule);
@@ -411,19 +457,26 @@ class Years {
     return schedule;
   }
 
-  private decide(act: Extract<Act, { what: 'limit' | 'suspend' | 'ask' | 'approve' | 'deny' }>): number {
+  private decide(act: Extract<Act, { what: Deciding }>): number {
     const allowance = this.allowance(act.customer);
     const decision =
       act.what === 'limit'
         ? allowance.decision
         : (
-            { suspend: 'suspended', ask: 'approve_once', approve: 'approve_recurring', deny: 'deny' } as const
+            {
+              suspend: 'suspended',
+              ask: 'approve_once',
+              approve: 'approve_recurring',
+              deny: 'deny',
+              release: 'deny',
+            } as const
           )[act.what];
     // A standing approval is for trusted merchants alone.
     if (decision === 'approve_recurring' && !this.trusted) return 403;
     allowance.decision = decision;
-    if (act.what === 'limit') allowance.limits = act.limits;
+    if (act.what === 'limit') allowance.allow(this.now, act.limits);
     if (decision === 'deny') {
+      if (act.what === 'deny') allowance.end('pause', this.now);
       for (const schedule of this.seen.schedules) {
         if (schedule.terms.customer === act.customer && schedule.ended === undefined) this.cancel(schedule);
       }
@@ -432,10 +485,55 @@ class Years {
     return 200;
   }
 
+  private renew({ customer, asked, limits }: Extract<Act, { what: 'renew' }>): number {
+    const allowance = this.allowance(customer);
+    allowance.decision = 'approve_recurring';
+    allowance.allow(this.now, tightest(asked, limits), { renewed: true });
+    this.holdOrFree();
+    return 200;
+  }
+
+  private pauseOrNot(act: Extract<Act, { what: 'pauseConsent' | 'resumeConsent' }>): number {
+    const allowance = this.allowance(act.customer);
+    if (['revoked', 'expired'].includes(allowance.stateAt(this.now))) return 409;
+    if (act.what === 'pauseConsent') allowance.pause(this.now, act.until);
+    else allowance.end('pause', this.now);
+    return 200;
+  }
+
+  /** One of the billings to come, or of those that wait for another attempt. */
+  private skipOrNot({ what, subscription, billing }: Extract<Act, { what: 'skip' | 'unskip' }>): number {
+    const schedule = this.scheduleOf(subscription);
+    const { open, skips, nextN, ended } = schedule;
+    if (open?.billing.n === billing && open.retryAt !== undefined && ended === undefined) {
+      if (what === 'skip') this.close(schedule, 'skipped', 'customer_skipped');
+      return 200;
+    }
+    if (billing < nextN) {
+      const past = schedule.billings.find(({ n }) => n === billing);
+      return what === 'skip' && past?.reason === 'customer_skipped' ? 200 : 409;
+    }
+    if (!this.willHave(schedule, billing)) return 404;
+    if (what === 'skip') skips.add(billing);
+    else skips.delete(billing);
+    return 200;
+  }
+
+  private willHave(
+    { terms, nextN, ran, open, maxBillings, ended, skips }: Schedule,
+    billing: number,
+  ): boolean {
+    if (ended !== undefined) return false;
+    const skipped = [...skips].filter((n) => n >= nextN && n < billing).length;
+    const before = ran + (open ? 1 : 0) + billing - nextN - skipped;
+    const dueAt = this.plan.zone.due(terms.startAt, terms.frequency, terms.interval, billing);
+    return before < (maxBillings ?? Infinity) && dueAt <= (terms.endAt ?? Infinity);
+  }
+
   private holdOrFree(): void {
     for (const schedule of this.seen.schedules) {
       if (schedule.ended !== undefined) continue;
-      if (this.isSuspended(schedule)) startHold(schedule, 'suspended', this.now);
+      if (this.isHeldByDecision(schedule)) startHold(schedule, 'suspended', this.now);
       else stopHold(schedule, 'suspended', this.now);
     }
   }
@@ -448,11 +546,11 @@ class Years {
     exception.resolvedAt = this.now;
     exception.said = { act: n, at: this.now, resolution };
     of.held = 0n;
-    const isUndone = of.status === 'successful' && resolution !== 'confirmed' && !isOfSecondDebit(of.answer);
-    if (isUndone || of.status === 'declined') this.allowance(of.customer).giveBack(of.at, of.kobo);
-    if (isUndone) {
+    if (of.status === 'declined') this.allowance(of.customer).giveBack(of);
+    if (of.status === 'successful' && resolution !== 'confirmed' && !isOfSecondDebit(of.answer)) {
       of.reversed = of.kobo - of.refunded;
       this.seen.booked.book('reversals', this.now, of, of.reversed);
+      this.allowance(of.customer).giveBack(of);
     }
     return 200;
   }
@@ -485,10 +583,12 @@ class Years {
   private bill({ n, customer, kobo, answer, by }: Extract<Act, { what: 'bill' }>): number {
     const allowance = this.allowance(customer);
     const { decision } = allowance;
+    const { now } = this;
     // A customer asked by name, once, needs to have approved nothing, and no limit is for it.
     const once = by === 'lookupID';
     const approved = decision === 'approve_recurring' || decision === 'approve_once';
-    const refused = !once && !(approved && allowance.allows(this.now, kobo));
+    const allowed = approved && !allowance.isOff(now) && allowance.limitOn(now, kobo) === undefined;
+    const refused = !once && !allowed;
     const asked = once || decision === 'approve_once' || !this.trusted;
     const attempt = refused ? undefined : this.attempt(customer, kobo, answer, { counted: !once, asked });
     const status = refused ? 403 : 201;

@@ -1,5 +1,5 @@
 import type { ChargeAnswer } from '../../storm/plan';
-import type { Amount, Subscription } from '../plan';
+import type { Amount, Limit, Subscription } from '../plan';
 import { DAY_MS, type Zone } from './calendar';
 
 export interface Attempt {
@@ -22,6 +22,10 @@ export interface Attempt {
   held: Amount;
   /** The part that did not stay. */
   reversed: Amount;
+  /** The limit that refused it. */
+  limit: Limit | undefined;
+  /** The terms in whose total it counts; undefined while it counts in no window. */
+  countedUnder: number | undefined;
 }
 
 export interface Billing {
@@ -49,6 +53,8 @@ export interface Schedule {
   ran: number;
   failedInARow: number;
   paused: boolean;
+  /** Billings to come that the customer skips. */
+  skips: Set<number>;
   holds: Hold[];
   ended: 'completed' | 'cancelled' | 'failed' | undefined;
   open:
@@ -77,6 +83,7 @@ export function newSchedule(terms: Subscription): Schedule {
     ran: 0,
     failedInARow: 0,
     paused: false,
+    skips: new Set(),
     holds: [],
     ended: undefined,
     open: undefined,
@@ -130,10 +137,11 @@ export function firstRetry({ attempts }: Billing, nextDueAt: number, zone: Zone)
   return RETRY_DAYS.map((days) => zone.plusDays(first.at, days)).find((at) => at > last.at && at < nextDueAt);
 }
 
-export function statusOf(schedule: Schedule, endAt: number): string {
+/** @param isOff the customer's permission does not hold */
+export function statusOf(schedule: Schedule, endAt: number, isOff: boolean): string {
   const { ended, paused, open } = schedule;
   if (ended !== undefined) return ended;
-  if (wasHeld(schedule, endAt) === 'suspended') return 'suspended';
+  if (isOff || wasHeld(schedule, endAt) === 'suspended') return 'suspended';
   if (paused) return 'paused';
   const overdue = open && (open.retryAt !== undefined || open.billing.attempts.length > 1);
   return overdue ? 'past_due' : 'active';

@@ -20,6 +20,7 @@ export interface SeenSchedule {
       at: string;
       status: string;
       declineReason: string | null;
+      limit?: string;
     }[];
   }[];
 }
