@@ -55,6 +55,7 @@ describe('intents', () => {
       reference: item.reference,
       dueDate: '2031-05-01T08:00:00.000Z',
       spendingLimits: expect.objectContaining({ perCharge: null, monthly: null, validUntil: null }),
+      termsInWords: 'Any amount.',
     });
     expect(answer).toMatchObject({
       status: 200,
