@@ -234,7 +234,7 @@ async function readInput(
   req: Request,
   slot: BodySlot,
 ): Promise<unknown> {
-  if (body) return readJsonBody(req, BODY_LIMIT_BYTES, slot);
+  if (body) return hasBody(req) || !mayBeLeftOut(body) ? readJsonBody(req, BODY_LIMIT_BYTES, slot) : {};
   // The body of a GET has no meaning in HTTP.
   if (method === 'get' || !hasBody(req)) return undefined;
   if (longBody) {
@@ -248,6 +248,10 @@ async function readInput(
   requireType(req, [JSON_TYPE]);
   return parseJson(bytes);
 }
+
+/** A body whose fields are all optional; of one form for all roles. */
+export const mayBeLeftOut = (body: Route['options']['body']): boolean =>
+  body instanceof z.ZodType && body.safeParse({}).success;
 
 /** @throws Failure as `requireType`; its bytes as `bodyChunks` */
 function opened({ types, limitBytes, pace }: NonNullable<Route['options']['longBody']>, req: Request) {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ROLES } from '../../domain/entity';
 import { FAILURES, type FailureCode } from '../../domain/failures';
 import { BODY_LIMIT_BYTES, JSON_TYPE } from '../http/body';
-import type { Route } from '../http/route';
+import { mayBeLeftOut, type Route } from '../http/route';
 import {
   answerSchema,
   HEADERS,
@@ -99,7 +99,7 @@ function describe(one: Route, schemas: Schemas): OpenApiOperation {
       parameterRef('RequestId'),
       parameterRef('Traceparent'),
     ],
-    ...(content && { requestBody: { required: true, content } }),
+    ...(content && { requestBody: { required: !mayBeLeftOut(options.body), content } }),
     responses: {
       ...Object.fromEntries(
         Object.entries(answers).map(([status, answer]) => [

@@ -24,7 +24,7 @@ export interface JsonSchema extends Record<string, unknown> {
 export interface OpenApiOperation {
   operationId: string;
   tags: string[];
-  requestBody?: { required: true } & Pick<OpenApiResponse, 'content'>;
+  requestBody?: { required: boolean } & Pick<OpenApiResponse, 'content'>;
   responses: Record<string, OpenApiResponse>;
   [key: string]: unknown;
 }

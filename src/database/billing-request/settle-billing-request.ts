@@ -1,7 +1,7 @@
 import type { BankAnswer } from '../../domain/charge';
 import { Failure } from '../../domain/failures';
 import type { BillingRequestStatus } from '../../domain/lifecycle';
-import { isSame, withoutAmounts } from '../../domain/spending-limit';
+import { withoutAmounts } from '../../domain/spending-limit';
 import { judgeBookings } from '../bank-file/judge-bookings';
 import {
   lockAgreementsOf,
@@ -256,8 +256,7 @@ async function grantOf(
   const granted = { decision: 'approve_recurring', blocked: false, withCharge: true } as const;
   if (currency === charged) return decision === 'approve_recurring' ? undefined : granted;
   if (decision.startsWith('approve')) return undefined;
+  // Amounts are in the old currency, and the bank names no new ones.
   const { limits } = await limitsOf(trx, id);
-  // Amounts are in the old currency: without them, the customer would allow any.
-  if (!isSame(withoutAmounts(limits), limits)) return undefined;
-  return { ...granted, terms: { currency: charged, limits } };
+  return { ...granted, terms: { currency: charged, limits: withoutAmounts(limits) } };
 }

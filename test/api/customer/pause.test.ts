@@ -12,7 +12,7 @@ beforeEach(async () => {
 
 const decision = () => `/v1/bank/customer-decisions/${parties.agreementId}`;
 const pause = (until?: Date | string) =>
-  parties.bank.post(`${decision()}/pause`, until === undefined ? {} : { until });
+  parties.bank.post(`${decision()}/pause`, until === undefined ? undefined : { until });
 const resume = () => parties.bank.post(`${decision()}/resume`);
 const put = (customerDecision: string, more: object = {}) =>
   parties.bank.send('PUT', decision(), { customerDecision, ...more });
