@@ -5,6 +5,7 @@ import { newId } from '../../src/database/identifier/new-id';
 import { runOf, workflowIds as idOf } from '../../src/domain/workflow/workflow-id';
 import { triggerRecover } from '../../src/temporal/schedules';
 import { RECURRING_TASK_QUEUE, TASK_QUEUE } from '../../src/domain/workflow/messages';
+import { expected } from '../parties/client';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { runAssent } from '../support/cli';
 import { asSchemaLogin, createTestDatabase } from '../support/database';
@@ -194,7 +195,12 @@ test('a charge and an intent whose workflows were terminated end after their win
   await bank.hears('billing.closed', charge);
   expect(await merchant.hears('billing.intent.response', intent)).toMatchObject({ status: 'declined' });
   for (const handle of waiting) await recovered(() => isRunning(handle));
-  // The charge's hold is free: the next one of the whole limit is taken.
+  // Its money did not move, so the next charge of the whole limit is taken.
+  const [{ exceptionId }] = (await bank.api.get('/v1/reconciliation/exceptions')).data['exceptions'] as [
+    { exceptionId: string },
+  ];
+  const respond = `/v1/reconciliation/exceptions/${exceptionId}/respond`;
+  expected(200, await bank.api.post(respond, { resolution: 'no_money_moved' }, randomUUID()));
   expect(await merchant.charge({ paymentIDs: [paymentID] }, 90)).toMatchObject({ statusCode: 201 });
   const counted = 'assent_reconciled_total{kind="charges",outcome="restarted"}';
   expect(valueOf(await metrics.worker(), counted)).toBeGreaterThanOrEqual(1);

@@ -63,7 +63,7 @@ async function skipBegun(
   { n, skips }: Skip,
 ): Promise<void> {
   const { id, now, paused } = before;
-  const { status, reason, dueAt } = await trx.oneRow<BillingRecord>`
+  const { status, reason, dueAt } = await trx.oneRow<Pick<BillingRecord, 'status' | 'reason' | 'dueAt'>>`
     SELECT status, reason, due_at FROM billings WHERE schedule_id = ${id} AND n = ${n}`;
   if (skips ? reason === 'customer_skipped' : status === 'retrying') return;
   if (status !== 'retrying')

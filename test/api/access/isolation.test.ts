@@ -200,6 +200,8 @@ const REST: Record<string, { fixed?: object; own?: string[] }> = {
   },
   'patch /v1/billing/recurring/:scheduleId': { fixed: { amount: 5 } },
   'put /v1/bank/customer-decisions/:id': { fixed: { customerDecision: 'approve_once' } },
+  'post /v1/bank/customer/subscriptions/:scheduleId/skip': { fixed: { n: 1 } },
+  'post /v1/bank/customer/subscriptions/:scheduleId/unskip': { fixed: { n: 1 } },
   'post /v1/bank/customer-decisions/:id/pause': { fixed: { until: '2099-01-01T00:00:00Z' } },
   'post /v1/refunds/initiate': { fixed: { amount: 1 } },
   'post /v1/reconciliation/exceptions/:exceptionId/respond': { fixed: { resolution: 'confirmed' } },
