@@ -51,6 +51,8 @@ export const CUSTOMERS = 40;
 export const LIMITED_CUSTOMERS = 8;
 export const DAILY_LIMIT_KOBO = 600_000;
 
+/** So few that most are billed after they have taken their approval back; of both banks. */
+const ofStall = (payer: number) => (payer % 12) * 3;
 /** How a customer, or the merchant `stall`, takes a standing approval back, for good. */
 const REVOCATIONS = ['deny', 'release', 'pause', 'lower'] as const;
 export type Revocation = (typeof REVOCATIONS)[number];
@@ -66,7 +68,7 @@ const KINDS = {
   refund: 12,
   billStall: 10,
   scheduleStall: 4,
-  revoke: 3,
+  revoke: 4,
 } as const;
 
 export type Operation = {
@@ -160,8 +162,9 @@ function operation(random: Random, n: number, atMs: number): Operation {
   const payer = random.between(0, CUSTOMERS - 1);
   switch (kind) {
     case 'revoke':
-      return { ...common, kind, payer, how: random.one(REVOCATIONS) };
+      return { ...common, kind, payer: ofStall(payer), how: random.one(REVOCATIONS) };
     case 'billStall':
+      return { ...common, kind, payer: ofStall(payer), answer: random.weighted(CHARGE_ANSWERS) };
     case 'billOnce':
       return { ...common, kind, payer, answer: random.weighted(CHARGE_ANSWERS) };
     case 'bill':
@@ -174,7 +177,8 @@ function operation(random: Random, n: number, atMs: number): Operation {
     case 'scheduleStall':
     case 'schedule': {
       const answer = random.weighted(SCHEDULE_ANSWERS);
-      return { ...common, kind, payer, answer, dueInMs: random.between(0, 6_000) };
+      const by = kind === 'schedule' ? payer : ofStall(payer);
+      return { ...common, kind, payer: by, answer, dueInMs: random.between(0, 6_000) };
     }
     case 'clockSchedule': {
       const answer = random.weighted(SCHEDULE_ANSWERS);
