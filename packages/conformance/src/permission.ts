@@ -29,7 +29,7 @@ type Decision = z.output<typeof decisionShown>;
 type Limits = Decision['spendingLimits'];
 type Body = Record<string, unknown>;
 
-/** What the customer is to do in the app. */
+/** Act of the customer in the app. */
 export interface CustomerAct {
   do: 'limit' | 'pause' | 'resume' | 'skip' | 'revoke';
   words: string;

@@ -38,7 +38,7 @@ export interface Prompt {
   /** Major units; `null` for a permission. */
   amount: number | null;
   currency: string;
-  /** What a permission is asked for; `null` for a charge. */
+  /** Terms that a permission is asked for; `null` for a charge. */
   asked: { inWords: string; limits: Pick<network.Decision['spendingLimits'], keyof Limits> } | null;
   /** RFC 3339 by the test clock. An answer is late from this moment on. */
   answerBy: string;

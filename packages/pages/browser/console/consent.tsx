@@ -17,7 +17,7 @@ const WINDOWS = [
   ['total', 'In all'],
 ] as const;
 
-/** What a customer allows, what is spent of it, and what could be charged now. */
+/** Limits of a customer, their spent part, and the amount that could be charged now. */
 export function Consent({ of, about }: { of: Consent; about: string }) {
   const moment = useMoment();
   const { state, pausedUntil, currency, spendingLimits: limits, spent, termsSince, chargeableNow } = of;

@@ -2,13 +2,14 @@ import { useState } from 'preact/hooks';
 import { money } from '../parts/money';
 import { momentIn } from '../parts/time';
 import { nameOf } from './charged';
+import { LimitFields } from './limit-fields';
 import { limitsOf, NO_LIMIT_WORDS } from './limits';
 import { Badge, Said } from './parts';
 import { useAct } from './server';
 import type { Permission, SandboxState } from '../../../sandbox/src/state';
 import { PERMISSION_STATES } from './words';
 
-/** What the customers allow, for them to change. */
+/** Permissions of the customers, for them to change. */
 export function Permissions({ state }: { state: SandboxState }) {
   if (state.permissions.length === 0) return null;
   return (
@@ -80,22 +81,14 @@ function PermissionItem({ permission, state }: { permission: Permission; state: 
           <summary>Other limits, or a pause</summary>
           <div class="stack">
             <div class="row fields">
-              {(
-                [
+              <LimitFields
+                of={[
                   ['charge', perCharge, setPerCharge],
                   ['day', daily, setDaily],
                   ['month', monthly, setMonthly],
-                ] as const
-              ).map(([period, value, set]) => (
-                <label key={period}>
-                  A {period} ({currency})
-                  <input
-                    inputMode="decimal"
-                    value={value}
-                    onInput={({ currentTarget }) => set(currentTarget.value)}
-                  />
-                </label>
-              ))}
+                ]}
+                label={(period) => `A ${period} (${currency})`}
+              />
               {button('Set limits', `of ${whose}`, setLimits)}
             </div>
             <div class="row fields">

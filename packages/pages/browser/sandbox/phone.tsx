@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { money } from '../parts/money';
 import { momentIn } from '../parts/time';
+import { LimitFields } from './limit-fields';
 import { limitsOf, NO_LIMIT_WORDS } from './limits';
 import { Permissions } from './permissions';
 import { Said, WorkflowLink } from './parts';
@@ -87,22 +88,14 @@ function Question({ prompt, state, isNext }: { prompt: Prompt; state: SandboxSta
       </p>
       {kind === 'permission' && !isClosed && (
         <div class="row fields">
-          {(
-            [
+          <LimitFields
+            of={[
               ['charge', perCharge, setPerCharge],
               ['day', daily, setDaily],
               ['month', monthly, setMonthly],
-            ] as const
-          ).map(([period, value, set]) => (
-            <label key={period}>
-              At most a {period} ({currency})
-              <input
-                inputMode="decimal"
-                value={value}
-                onInput={({ currentTarget }) => set(currentTarget.value)}
-              />
-            </label>
-          ))}
+            ]}
+            label={(period) => `At most a ${period} (${currency})`}
+          />
         </div>
       )}
       <div class="row">

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { money } from '../parts/money';
 import type { GuideStep } from './guide';
+import { LimitFields } from './limit-fields';
 import { limitsOf, NO_LIMIT_WORDS } from './limits';
 import { Said } from './parts';
 import { useAct } from './server';
@@ -74,21 +75,13 @@ export function Shop({ state, next }: { state: SandboxState; next: GuideStep | u
           </label>
         </div>
         <div class="row fields">
-          {(
-            [
+          <LimitFields
+            of={[
               ['charge', perCharge, setPerCharge],
               ['month', monthly, setMonthly],
-            ] as const
-          ).map(([period, value, set]) => (
-            <label key={period}>
-              Asks for a {period} up to ({CURRENCY})
-              <input
-                inputMode="decimal"
-                value={value}
-                onInput={({ currentTarget }) => set(currentTarget.value)}
-              />
-            </label>
-          ))}
+            ]}
+            label={(period) => `Asks for a ${period} up to (${CURRENCY})`}
+          />
         </div>
         <div class="row">
           {(
