@@ -69,7 +69,7 @@ const refuses = (limit: Limit): string => {
 
 /** SQL: the state of the row at the moment of a `period`. */
 export const STATE = `CASE
-  WHEN a.decision = 'deny' OR a.blocked THEN 'revoked'
+  WHEN a.decision = 'deny' THEN 'revoked'
   WHEN a.decision IN ('suspended', 'pending') THEN a.decision
   WHEN period.at >= (a.limits)."validUntil" THEN 'expired'
   WHEN period.at < a.paused_until THEN 'paused'

@@ -66,6 +66,14 @@ const SPANS: { [State in AgreementState]?: { moment: string; holds: string } } =
   not_yet_valid: { moment: `(a.limits)."validFrom"`, holds: '> now()' },
 };
 
+/** SQL: the decisions of a state, which have indexes; of any other state, approvals. */
+const DECISIONS: { [State in AgreementState]?: string } = {
+  revoked: `'deny'`,
+  suspended: `'suspended'`,
+  pending: `'pending'`,
+};
+const APPROVALS = `'approve_once', 'approve_recurring'`;
+
 export async function listDecisions(
   db: Executor,
   party: Party,
@@ -85,10 +93,8 @@ export async function listDecisions(
     merchantId !== undefined && sql`a.merchant_id = ${merchantId}`,
     decision !== undefined && sql`a.decision = ${literal(decision)}`,
     span !== undefined && raw(`${span.moment} ${span.holds}`),
-    state === 'revoked' && sql`a.decision = 'deny'`,
-    (state === 'suspended' || state === 'pending') && sql`a.decision = ${literal(state)}`,
-    state !== undefined && sql`${raw(STATE)} = ${literal(state)}`,
-    (state === 'active' || span !== undefined) && sql`a.decision IN ('approve_once', 'approve_recurring')`,
+    state !== undefined &&
+      sql`a.decision IN (${raw(DECISIONS[state] ?? APPROVALS)}) AND ${raw(STATE)} = ${literal(state)}`,
   );
   // An agreement that came into its state late may be old, so no index has the list's own order.
   const byId = span ? { by: 'a.created_at', indexed: false } : DECISION_SORTS.createdAt;
