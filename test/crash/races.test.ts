@@ -113,7 +113,7 @@ describe('what only one of many may have, asked of two APIs at once', () => {
     for (const status of [200, 409]) {
       expect(raced.filter((one) => one.status === status).length).toBeGreaterThan(raced.length / 20);
     }
-    // What was answered too late may have moved: its exception is open.
+    // Money of a late answer may have moved: its exception is open.
     expect(await spent()).toBe(raced.reduce((sum, { amount }) => sum + kobo(amount), 0n));
   });
 

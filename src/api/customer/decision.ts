@@ -161,7 +161,7 @@ const notActive = {
   refusedWith: { 409: { data: z.strictObject({ state: agreementState }), example: { state: 'revoked' } } },
 };
 
-/** Of the answer to a call that denies. */
+/** Pending charges in the response to a denial. */
 export const pendingShown = shown.seldom(
   z.array(
     z.strictObject({

@@ -12,7 +12,7 @@ export const FORECAST_DAYS = 30;
 export interface ScheduleAhead {
   schedule: Schedule;
   amount: bigint;
-  /** Of its next billing. */
+  /** Amount of its next billing. */
   nextAmount: bigint;
   /** The billing in hand keeps the amount of its first attempt. */
   open: (InHand & { amount: bigint }) | undefined;

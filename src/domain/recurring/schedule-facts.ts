@@ -65,7 +65,7 @@ export interface Billings {
    * When the latest billings were first charged, newest first; `catchUpPerDay` of them are enough.
    */
   starts: readonly Date[];
-  /** Of the schedule's next billing. */
+  /** Reason why the schedule's next billing is not charged; null where it is. */
   heldFor: HeldFor | null;
 }
 
