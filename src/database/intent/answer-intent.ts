@@ -77,12 +77,14 @@ export async function answerIntent(
     );
   }
   if (open && isApproval(answer)) requireSpan(limits, intent.now, 'spendingLimits');
+  const stopDenied = async () =>
+    answer.customerDecision === 'deny' ? stopCharges(trx, agreement.id, 'bank') : [];
   const ended = open ? await closeByAnswer(trx, intent.id, answer, limits) : undefined;
   if (!ended) {
     // A clock that steps back between two statements leaves the intent open: it is judged anew.
     if (intent.status === 'pending' && !(await closeExpiredIntent(trx, intent.id)))
       return answerIntent(trx, bankId, given);
-    return { ...standing(intent, answer, limits), pending: await stopCharges(trx, agreement.id, 'bank') };
+    return { ...standing(intent, answer, limits), pending: await stopDenied() };
   }
   await applyAnswer(trx, agreement, intent, { ...answer, limits });
   await endIntents(trx, [ended], { cause: 'bank', signal: 'bankAnswered' });
@@ -93,7 +95,7 @@ export async function answerIntent(
     currency: intent.currency,
     limits,
     agreed: true,
-    pending: await stopCharges(trx, agreement.id, 'bank'),
+    pending: await stopDenied(),
   };
 }
 

@@ -70,7 +70,7 @@ export async function changeDecision(
     const terms = { currency: before.currency, limits };
     await applyUnasked(trx, agreementId, { decision, blocked, ...(limited && { terms }) }, 'bank');
   }
-  return stopCharges(trx, agreementId, 'bank');
+  return decision === 'deny' ? stopCharges(trx, agreementId, 'bank') : [];
 }
 
 /**
