@@ -22,6 +22,9 @@ export interface Claims {
   role: Role;
   /** The entity's `tokenGeneration` when it was issued. */
   tokenGeneration: number;
+  /** Of a session that a passkey made: the person, and the passkey. */
+  personId?: string | undefined;
+  passkeyId?: string | undefined;
 }
 
 const AUDIENCE = 'assent';
@@ -93,7 +96,8 @@ export function createAccessTokens({
     const role = ROLES.find((name) => name === claims?.['role']);
     if (typeof exp !== 'number' || typeof sub !== 'string' || !role || !isId(role, sub)) return undefined;
     if (typeof tokenGeneration !== 'number') return undefined;
-    return { kid, exp, claims: { entityId: sub, role, tokenGeneration } };
+    const { psn: personId, pky: passkeyId } = claims as { psn?: string; pky?: string };
+    return { kid, exp, claims: { entityId: sub, role, tokenGeneration, personId, passkeyId } };
   }
 
   function isInTime({ exp }: Verified): boolean {
@@ -101,10 +105,10 @@ export function createAccessTokens({
   }
 
   return {
-    async issue({ entityId, role, tokenGeneration }) {
+    async issue({ entityId, role, tokenGeneration, personId, passkeyId }) {
       const { signer } = await keys(KEYS_TTL_MS);
       const tokenId = randomUUID();
-      const token = sign({ role, gen: tokenGeneration }, signer.key, {
+      const token = sign({ role, gen: tokenGeneration, psn: personId, pky: passkeyId }, signer.key, {
         algorithm: 'ES256',
         keyid: signer.kid,
         issuer: config.JWT_ISSUER,
