@@ -10,6 +10,7 @@ import { Failure } from '../../domain/failures';
 import { isId } from '../../domain/identifier/ids';
 import type { AccessTokens } from '../../database/keys/access-token';
 import type { ApiDeps } from './deps';
+import type { Caller } from './caller';
 import type { FailedAuthentication } from './failed-authentication';
 import { failureOf } from './answer';
 import { countedAddress } from './client-address';
@@ -58,8 +59,7 @@ export function createClientLogin(
 
   async function issue(req: Request, res: Response, claim: Claim) {
     const client = await provenClient(req, res, claim);
-    await meter(deps, res, 'tokenAddress', addressKey(deps, req));
-    await meterCaller(deps, res, 'token', client);
+    await meterLogin(deps, req, res, client);
     if (client.olderHash) {
       const by = actorOf({ caller: client, requestId: requestIdOf(res), ownRequestId: req.ownRequestId });
       await deps.db.transaction((trx) => renewHash(trx, by, client, claim));
@@ -79,6 +79,12 @@ export function createClientLogin(
       throw error;
     }
   };
+}
+
+/** Pays for a sign-in, or a token, of a caller who has proved its identity. */
+export async function meterLogin(deps: ApiDeps, req: Request, res: Response, caller: Caller): Promise<void> {
+  await meter(deps, res, 'tokenAddress', addressKey(deps, req));
+  await meterCaller(deps, res, 'token', caller);
 }
 
 /** A wrong secret goes by the name that RFC 6749 has for it. */
