@@ -176,7 +176,7 @@ export const transactionSearchRoutes = [
     summary: 'Search transactions',
     description:
       'Your charges, refunds, refund returns and reversals that match all that is given, the latest first, with names. Follow `next` to the end, however long the history is. With `format: csv` or the header `Accept: text/csv` the answer is a CSV file of all that match: amounts with the sign by which they change what the network owes you and the decimals of their currency, times in the network’s zone. Its column `moved` adds up to `moved` of the totals. The filter stands in the body, because a name must be in no address.',
-    takes: { ...ANYONE, body: schema.searchBody, only: { side: BANK.roles } },
+    takes: { ...ANYONE, scope: 'read', body: schema.searchBody, only: { side: BANK.roles } },
     answers: { 200: { description: '1 transaction', data: schema.found, csv: 'offered' } },
     handle: search,
   }),
@@ -184,7 +184,7 @@ export const transactionSearchRoutes = [
     id: 'totalTransactions',
     summary: 'Add up transactions',
     description: 'Counts and sums of what a search with the same filter finds.',
-    takes: { ...ANYONE, body: schema.totalsBody, only: { side: BANK.roles } },
+    takes: { ...ANYONE, scope: 'read', body: schema.totalsBody, only: { side: BANK.roles } },
     answers: { 200: { description: '2 transactions', data: schema.totals } },
     handle: showTotals,
   }),

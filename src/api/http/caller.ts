@@ -1,10 +1,14 @@
 import type { Role } from '../../domain/entity';
+import type { Scope } from '../../domain/scope';
 
 export interface Caller {
   entityId: string;
   role: Role;
   /** The provider that made the merchant. */
   providerId?: string | undefined;
+  /** The client whose secret got the token; an operator's token has none. */
+  clientId?: string | undefined;
+  scopes: readonly Scope[];
 }
 
 /** The party that answers for a caller: the provider of a merchant, or the caller itself. */

@@ -68,6 +68,7 @@ export function requestLog(logger: Logger): RequestHandler {
         method: req.method,
         route: pathOf(route),
         callerId: caller?.entityId,
+        clientId: caller?.clientId,
         ...tokenRequest,
         ...consoleSession,
         address,
