@@ -26,6 +26,9 @@ export interface Claims {
   /** The client that asked for it; an operator's token has none. */
   clientId?: string | undefined;
   scopes: readonly Scope[];
+  /** Of a session that a passkey made: the person, and the passkey. */
+  personId?: string | undefined;
+  passkeyId?: string | undefined;
 }
 
 const AUDIENCE = 'assent';
@@ -101,7 +104,12 @@ export function createAccessTokens({
     if (typeof tokenGeneration !== 'number' || !scopes) return undefined;
     if (clientId !== undefined && (typeof clientId !== 'string' || !isId('client', clientId)))
       return undefined;
-    return { kid, exp, claims: { entityId: sub, role, tokenGeneration, clientId, scopes } };
+    const { psn: personId, pky: passkeyId } = claims as { psn?: string; pky?: string };
+    return {
+      kid,
+      exp,
+      claims: { entityId: sub, role, tokenGeneration, clientId, scopes, personId, passkeyId },
+    };
   }
 
   function isInTime({ exp }: Verified): boolean {
@@ -109,10 +117,17 @@ export function createAccessTokens({
   }
 
   return {
-    async issue({ entityId, role, tokenGeneration, clientId, scopes }) {
+    async issue({ entityId, role, tokenGeneration, clientId, scopes, personId, passkeyId }) {
       const { signer } = await keys(KEYS_TTL_MS);
       const tokenId = randomUUID();
-      const claims = { role, gen: tokenGeneration, cid: clientId, scope: scopes.join(' ') };
+      const claims = {
+        role,
+        gen: tokenGeneration,
+        cid: clientId,
+        scope: scopes.join(' '),
+        psn: personId,
+        pky: passkeyId,
+      };
       const token = sign(claims, signer.key, {
         algorithm: 'ES256',
         keyid: signer.kid,
