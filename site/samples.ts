@@ -41,7 +41,7 @@ const OWN: Record<string, string> = { client_id: 'CLIENT_ID', client_secret: 'CL
 function dataOf({ type, example: shown }: Body): string[] {
   if (type.endsWith('urlencoded'))
     return Object.entries(shown as Record<string, string>).map(
-      ([name, value]) => `-d ${name}=${name in OWN ? `"$${OWN[name]}"` : value}`,
+      ([name, value]) => `-d ${name}=${name in OWN ? `"$${OWN[name]}"` : value.replaceAll(' ', '+')}`,
     );
   const data =
     type === 'application/json'
