@@ -3,7 +3,7 @@ import type { ForecastDay, SummaryDay, SummaryTotal } from '../../../client/src/
 import { money } from '../parts/money';
 import { reasonInWords } from '../parts/payment-words';
 import { query, type DataOf } from './api';
-import { go } from './address';
+import { go, to } from './address';
 import { Chart, type Bars } from './chart';
 import { useCounted, type Counted } from './counted';
 import {
@@ -19,6 +19,7 @@ import {
 import { counted, percent, wholeNumber } from './figures';
 import { Show, useLoaded } from './loaded';
 import { Figure } from './parts';
+import { Search } from './payments';
 import { Table, type Column } from './table';
 
 const FORECAST_DAYS = 30;
@@ -31,6 +32,9 @@ export function Overview() {
   const forecast = useLoaded<'getForecast'>(`/v1/forecast?days=${FORECAST_DAYS}`);
   return (
     <>
+      <section class="card">
+        <Search listed={() => go(to('payments'))} />
+      </section>
       <Show loaded={summary} what="The month">
         {(found) => (
           <>
