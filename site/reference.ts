@@ -247,7 +247,7 @@ function curl(one: Described): string {
   const verb = method === (body ? 'post' : 'get') ? '' : `-X ${method.toUpperCase()} `;
   return [
     `curl ${verb}"$ASSENT${filled}${query && `?${query}`}"`,
-    ...(operation['security'] === undefined ? ['-H "Authorization: Bearer $TOKEN"'] : []),
+    ...(operation.security.some((one) => 'accessToken' in one) ? ['-H "Authorization: Bearer $TOKEN"'] : []),
     ...(isKeyed(one) ? [`-H 'Idempotency-Key: order-4711'`] : []),
     ...(body ? dataOf(body) : []),
   ].join(' \\\n  ');
