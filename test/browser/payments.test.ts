@@ -45,6 +45,12 @@ const rowOf = (page: Page, reference: string) => page.getByRole('row').filter({ 
 const settle = (page: Page) =>
   page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
 
+const again = async (page: Page) => {
+  await page.getByRole('button', { name: 'Charge again …' }).click();
+  await page.getByRole('button', { name: /^Yes, charge NGN\s100.00$/ }).click();
+};
+const charges = async () => (await history(parties.merchant)).map(({ status }) => status);
+
 describe('the list of merchants to choose from', () => {
   const FIELD = { name: 'Merchant', exact: true };
 
@@ -127,18 +133,24 @@ describe('a payment', () => {
       await decline(parties, billed.id);
       return billed;
     };
-    const again = async (page: Page) => {
-      await page.getByRole('button', { name: 'Charge again …' }).click();
-      await page.getByRole('button', { name: /^Yes, charge NGN\s100.00$/ }).click();
-    };
-    const charges = async () => (await history(parties.merchant)).map(({ status }) => status);
 
     it('is charged again once, though two clerks press the button, and says by which charge', async () => {
       const { reference } = await declined();
       const first = await signedIn(parties.merchant, `payments/${reference}`);
       const second = await browser.open(first.url(), first);
-      await Promise.all([again(first), again(second)]);
-      for (const page of [first, second]) await shows(page, 'It was charged again:');
+      const held: Route[] = [];
+      for (const page of [first, second]) {
+        await page.route('**/v1/customer/bill', (asked) => void held.push(asked));
+        await again(page);
+      }
+      // Each has looked for a charge of the other by now.
+      await eventually(() => Promise.resolve(held.length === 2));
+      await Promise.all(held.map((asked) => asked.continue()));
+      for (const page of [first, second]) {
+        await page.getByText(/The bank is asked|still runs/).waitFor();
+        await page.reload();
+        await shows(page, 'It was charged again:');
+      }
       await expectGoodPage(first);
       expect(await charges()).toEqual(['pending', 'declined']);
       const [made] = await history(parties.merchant);

@@ -32,6 +32,10 @@ const testsSent = () =>
     SELECT id FROM webhook_deliveries WHERE entity_id = ${data.merchantId} AND webhook_type = 'webhook.test'
     ORDER BY event_id`;
 
+const decided = () =>
+  test.db.oneRow<{ decision: string; limits: string }>`
+    SELECT decision, limits::text AS limits FROM agreements WHERE id = ${data.agreementId}`;
+
 /** The daily work of a finance team, by mouse, in both layouts. */
 describe.each([1280, 390])('with the console, %i pixels wide,', (width) => {
   beforeAll(() => widen(width));
@@ -184,10 +188,7 @@ describe.each([1280, 390])('with the console, %i pixels wide,', (width) => {
   });
 
   it('a bank changes what its customer allows, which leaves the limits as they were', async () => {
-    const limits = () =>
-      test.db.oneRow<{ decision: string; limits: string }>`
-        SELECT decision, limits::text AS limits FROM agreements WHERE id = ${data.agreementId}`;
-    const before = await limits();
+    const before = await decided();
     const page = await pageOf('bank', `customers/${data.customerId}`);
     for (const [name, decision] of [
       ['Suspended', 'suspended'],
@@ -199,7 +200,7 @@ describe.each([1280, 390])('with the console, %i pixels wide,', (width) => {
       await button(page, 'Yes, the customer says so').filter({ visible: true }).click();
       await shows(page, `Merchant: The decision is ${decision} from the next charge on.`);
       await page.getByRole('row', { name: new RegExp(`Merchant.*${name}`) }).waitFor();
-      expect(await limits()).toEqual({ ...before, decision });
+      expect(await decided()).toEqual({ ...before, decision });
     }
   });
 

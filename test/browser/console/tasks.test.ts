@@ -133,11 +133,11 @@ const TASKS: Record<string, Task> = {
   },
 };
 
-async function order(number: string, answer: (id: string) => Promise<unknown>): Promise<void> {
+async function bill(order: string, answer: (id: string) => Promise<unknown>): Promise<void> {
   const wish = { paymentIDs: [data.paymentId], amount: 1, currency: 'NGN', description: 'Shoes' };
   const billed = await call('merchant', 'POST', '/v1/customer/bill', {
     ...wish,
-    metadata: { order: number },
+    metadata: { order },
   });
   const [{ billingRequestId = '' } = {}] = billed.body as unknown as { billingRequestId?: string }[];
   await answer(billingRequestId);
@@ -145,8 +145,8 @@ async function order(number: string, answer: (id: string) => Promise<unknown>): 
 
 describe('a finance team', () => {
   beforeAll(async () => {
-    await order('4711', (id) => answerBill(test.db, data, id, `tx-${id}`));
-    await order('4712', (id) => answerBill(test.db, data, id, null));
+    await bill('4711', (id) => answerBill(test.db, data, id, `tx-${id}`));
+    await bill('4712', (id) => answerBill(test.db, data, id, null));
     for (let n = 0; n < 2; n++) {
       const { id } = await charge(test.db, data);
       await answerBill(test.db, data, id, null);

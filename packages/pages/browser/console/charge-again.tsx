@@ -91,7 +91,9 @@ export function ChargeAgain({ of: one, done }: Props) {
               const message = await chargeOnce(
                 {
                   ...(paymentID === undefined ? { lookupIDs: [lookupID] } : { paymentIDs: [paymentID] }),
-                  ...{ amount, currency, description },
+                  amount,
+                  currency,
+                  description,
                   metadata: { ...metadata, [AGAIN]: reference },
                 },
                 reference,

@@ -3,7 +3,7 @@ import type { ForecastDay, SummaryDay, SummaryTotal } from '../../../client/src/
 import { money } from '../parts/money';
 import { reasonInWords } from '../parts/payment-words';
 import { query, type DataOf } from './api';
-import { go, to } from './address';
+import { go } from './address';
 import { Chart, type Bars } from './chart';
 import { useCounted, type Counted } from './counted';
 import {
@@ -33,7 +33,7 @@ export function Overview() {
   return (
     <>
       <section class="card">
-        <Search listed={() => go(to('payments'))} />
+        <Search />
       </section>
       <Show loaded={summary} what="The month">
         {(found) => (

@@ -39,13 +39,13 @@ let last = { sessionId: '', text: '' };
 export function Search({
   filter = {},
   text = '',
-  listed,
+  listed = () => go(paymentsAt({})),
 }: {
   filter?: PaymentFilter;
   /** Searched for now. */
   text?: string;
   /** Told of a text that finds more. */
-  listed: (text: string) => void;
+  listed?: (text: string) => void;
 }) {
   const { role, sessionId } = useSession();
   const { attempt, error } = useAttempt();
