@@ -280,7 +280,7 @@ async function add(call: BodyCall<typeof passkeyMade>) {
 }
 
 const row = section('Console');
-const VIEWER = { ...ANYONE, person: 'viewer' } as const;
+const VIEWER = { ...ANYONE, person: 'viewer', scope: 'manage' } as const;
 
 export const passkeyRoutes = [
   row('get', '/v1/console/passkeys', {

@@ -8,6 +8,7 @@ import { openInvitee } from '../../database/person/invitation';
 import { findPerson, isSecretSignInOpen } from '../../database/person/person';
 import { formatInstant } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
+import { SCOPES } from '../../domain/scope';
 import type { Authenticate } from '../http/authentication';
 import { meterLogin, type ClientLogin } from '../http/client-login';
 import { answered } from '../http/deadline';
@@ -236,8 +237,9 @@ async function issued(access: Access, req: Request, res: Response) {
     answered('invitation' in given ? signInByInvitation(deps, request, given) : signInByPasskey(deps, given)),
   );
   noteTokenRequest(req, { outcome: 'issued' });
-  await meterLogin(deps, req, res, { ...holder, providerId: holder.providerId ?? undefined });
-  return tokens.issue(holder);
+  const person = { ...holder, providerId: holder.providerId ?? undefined, scopes: SCOPES };
+  await meterLogin(deps, req, res, person);
+  return tokens.issue(person);
 }
 
 const hasField = (body: unknown, name: string) =>

@@ -70,6 +70,7 @@ export function requestLog(logger: Logger): RequestHandler {
         route: pathOf(route),
         callerId: caller?.entityId,
         personId: caller?.person?.personId,
+        clientId: caller?.clientId,
         ...tokenRequest,
         ...consoleSession,
         address,
