@@ -12,6 +12,7 @@ import { SCOPES } from '../../domain/scope';
 import type { Authenticate } from '../http/authentication';
 import { meterLogin, type ClientLogin } from '../http/client-login';
 import { answered } from '../http/deadline';
+import { gathered } from '../http/gathered';
 import type { FailedAuthentication } from '../http/failed-authentication';
 import type { ApiDeps } from '../http/deps';
 import { isOurs, replyOf, unknownEndpoint } from '../http/answer';
@@ -22,7 +23,6 @@ import { meterCaller } from '../http/rate-limit';
 import { noteConsoleSession, noteTokenRequest, requestIdOf } from '../http/request-log';
 import { check, invalidRequest } from '../http/validation';
 import type { AccessTokens } from '../../database/keys/access-token';
-import { inTime } from '../../process/metrics';
 import {
   invitationUsed,
   PASSKEY_LIMIT_BYTES,
@@ -145,6 +145,9 @@ const PREFIX = '/console/api';
 const OF_SESSION = `${PREFIX}/as/`;
 const SESSION = '/console/session';
 
+/** Visitors of one question; more wait for the next. */
+const ASKED_MAX = 200;
+
 const CSRF_BYTES = 32;
 /** Tells sessions apart in the log, and opens nothing. */
 const ID_BYTES = 9;
@@ -153,14 +156,20 @@ const credentials = z.strictObject({ clientId: z.string().trim(), clientSecret: 
 const wanted = z.strictObject({ invitation: z.string().optional() });
 
 export function consoleAccess(access: Access) {
-  // Nobody has proved anything yet, so one question at a time serves all.
-  const secrets = inTime(() => isSecretSignInOpen(access.deps.db));
+  // Nobody who asks has proved anything.
+  const secrets = gathered(ASKED_MAX, async (asked: null[]) => {
+    const open = await isSecretSignInOpen(access.deps.db);
+    return asked.map(() => open);
+  });
   return {
     calls: [consolePages, calling(access)],
     endpoints: [
       endpoint('post', SESSION, (req, res) => signIn(access, req, res)),
-      endpoint('get', SESSION, (req, res) => whoAmI(access, secrets, req, res)),
+      endpoint('get', SESSION, (req, res) => whoAmI(access, req, res)),
       endpoint('delete', SESSION, (req, res) => signOut(access, req, res)),
+      endpoint('get', '/console/sign-in', async (_req, res) => {
+        send(res, 200, 'Ways to sign in', { secrets: await answered(secrets(null)) });
+      }),
       endpoint('post', '/console/passkey-options', (req, res) => begin(access, req, res)),
     ],
   };
@@ -276,12 +285,7 @@ async function signIn(access: Access, req: Request, res: Response): Promise<void
   send(res, 201, 'You are signed in', data);
 }
 
-async function whoAmI(
-  access: Access,
-  secrets: () => Promise<boolean | undefined>,
-  req: Request,
-  res: Response,
-): Promise<void> {
+async function whoAmI(access: Access, req: Request, res: Response): Promise<void> {
   const { deps } = access;
   const read = await readSession(deps, req);
   if (read) refuseStalePage(req, read);
@@ -293,8 +297,7 @@ async function whoAmI(
   // The cookie of a session that is over stays, and opens nothing: by now the browser may hold
   // the cookie of a later sign-in.
   if (session && own) keepSession(deps, req, res, session);
-  if (own) return send(res, 200, `Signed in as ${own.name}`, { session: own });
-  send(res, 200, 'There is no session', { session: null, secrets: (await secrets()) ?? true });
+  send(res, 200, own ? `Signed in as ${own.name}` : 'There is no session', { session: own ?? null });
 }
 
 async function signOut({ deps }: Access, req: Request, res: Response): Promise<void> {

@@ -348,12 +348,12 @@ describe('client id and secret', () => {
 
   it('are asked for only while they sign anybody in', async () => {
     const secrets = async () => {
-      const none = await send(api.url, 'GET', '/console/session', undefined, {
+      const none = await send(api.url, 'GET', '/console/sign-in', undefined, {
         'sec-fetch-site': 'same-origin',
       });
       return none.body.data;
     };
-    expect(await secrets()).toEqual({ session: null, secrets: true });
+    expect(await secrets()).toEqual({ secrets: true });
     // Nobody but entities with persons are left, as no test beside this one shares the database.
     await db.transaction(async (trx) => {
       const open = await trx.rows<{ id: string }>`
@@ -361,7 +361,7 @@ describe('client id and secret', () => {
       for (const { id } of open)
         await recordAuditEvent(trx, OPERATOR, { action: 'person.passkey_made', entityId: id });
     });
-    expect(await secrets()).toEqual({ session: null, secrets: false });
+    expect(await secrets()).toEqual({ secrets: false });
   });
 
   it('make no person: their session does not see the persons, nor a passkey', async () => {
