@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { useOnce } from '../../database/entity/console-session';
 import { decrypt, encrypt, type EncryptedPlace } from '../../database/keyring/encrypt';
 import { KeyringError } from '../../database/keyring/keyring';
-import { inviteeOf } from '../../database/person/invitation';
+import { openInvitee } from '../../database/person/invitation';
 import {
   addPasskey,
   findPasskey,
@@ -47,6 +47,9 @@ const ALGORITHMS = [-8, -7, -257];
 /** Loading takes a second and 17 MB, which a process without persons need not spend. */
 const webauthn = () => import('@simplewebauthn/server');
 
+/** Of RSA with 8 192 bits half of it. */
+const PUBLIC_KEY_MAX_BYTES = 2_048;
+
 interface Challenge {
   challenge: string;
   endsAt: number;
@@ -54,21 +57,23 @@ interface Challenge {
   personId?: string | undefined;
 }
 
+/** Decoders differ in what they make of other characters. */
+const base64url = z.string().regex(/^[\w-]*$/, { error: 'must be base64url' });
 const shown = z.looseObject({
-  id: z.string().regex(/^[\w-]{1,700}$/),
-  rawId: z.string(),
+  id: base64url.min(1).max(700),
+  rawId: base64url,
   type: z.literal('public-key'),
   clientExtensionResults: z.looseObject({}),
 });
 const madePasskey = shown.extend({
-  response: z.looseObject({ clientDataJSON: z.string(), attestationObject: z.string() }),
+  response: z.looseObject({ clientDataJSON: base64url, attestationObject: base64url }),
 });
 const shownPasskey = shown.extend({
   response: z.looseObject({
-    clientDataJSON: z.string(),
-    authenticatorData: z.string(),
-    signature: z.string(),
-    userHandle: z.string(),
+    clientDataJSON: base64url,
+    authenticatorData: base64url,
+    signature: base64url,
+    userHandle: base64url,
   }),
 });
 const passkeyMade = z.strictObject({ sealed: z.string(), passkey: madePasskey });
@@ -125,12 +130,18 @@ export async function signInOptions(deps: ApiDeps) {
   return { options, sealed: text };
 }
 
-/** @param personId of a person who is invited, or signed in */
-export async function registrationOptions(deps: ApiDeps, personId: string) {
+/**
+ * @param personId of a person who is invited, or signed in
+ * @param excluded passkeys whose authenticators make no other
+ */
+export async function registrationOptions(
+  deps: ApiDeps,
+  personId: string,
+  { excluded }: { excluded: { id: string }[] },
+) {
   const { challenge, sealed: text } = sealed(deps, personId);
   const person = await findPerson(deps.db, personId);
   if (!person) throw refused();
-  const passkeys = await passkeysOf(deps.db, personId);
   const { generateRegistrationOptions } = await webauthn();
   const options = await generateRegistrationOptions({
     rpName: 'Assent',
@@ -138,7 +149,7 @@ export async function registrationOptions(deps: ApiDeps, personId: string) {
     userID: Uint8Array.from(Buffer.from(personId)),
     userName: person.email,
     challenge,
-    excludeCredentials: passkeys.map(({ credentialId }) => ({ id: credentialId })),
+    excludeCredentials: excluded,
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     supportedAlgorithmIDs: ALGORITHMS,
     timeout: VALID_MS,
@@ -171,6 +182,7 @@ async function newPasskey(
   );
   if (!registrationInfo) throw refused();
   const { id, publicKey, counter } = registrationInfo.credential;
+  if (id !== passkey.id || publicKey.length > PUBLIC_KEY_MAX_BYTES) throw refused();
   return { credentialId: id, publicKey, counter };
 }
 
@@ -183,10 +195,11 @@ function requireNoCertificate(
   attestation: string,
   {
     decodeAttestationObject,
-  }: Pick<typeof import('@simplewebauthn/server/helpers'), 'decodeAttestationObject'>,
+    isoBase64URL,
+  }: Pick<typeof import('@simplewebauthn/server/helpers'), 'decodeAttestationObject' | 'isoBase64URL'>,
 ): void {
   try {
-    const decoded = decodeAttestationObject(Uint8Array.from(Buffer.from(attestation, 'base64url')));
+    const decoded = decodeAttestationObject(isoBase64URL.toBuffer(attestation));
     if (decoded.get('fmt') === 'none') return;
   } catch {
     // As it is refused.
@@ -236,7 +249,9 @@ export async function signInByInvitation(
   request: Pick<Actor, 'requestId' | 'ownRequestId'>,
   { invitation, sealed: text, passkey }: z.output<typeof invitationUsed>,
 ): Promise<Holder> {
-  const kept = opened(deps, text, inviteeOf(invitation));
+  const personId = await openInvitee(deps.db, invitation);
+  if (personId === undefined) throw refused();
+  const kept = opened(deps, text, personId);
   const made = await newPasskey(deps, kept, passkey);
   return deps.db.transaction(async (trx) => {
     await spend(trx, kept);
@@ -262,7 +277,9 @@ async function showOwn({ caller, deps }: Call) {
 }
 
 async function begin({ caller, deps }: Call) {
-  const data = await registrationOptions(deps, caller.person?.personId ?? '');
+  const personId = caller.person?.personId ?? '';
+  const excluded = (await passkeysOf(deps.db, personId)).map(({ credentialId }) => ({ id: credentialId }));
+  const data = await registrationOptions(deps, personId, { excluded });
   return { message: 'Make the passkey with these', data };
 }
 
