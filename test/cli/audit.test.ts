@@ -1,5 +1,5 @@
-import { SCOPES } from '../../src/domain/scope';
 import { userInfo } from 'node:os';
+import { SCOPES } from '../../src/domain/scope';
 import { enter, serveApi, type ServedApi } from '../support/api';
 import { createCli } from '../support/cli';
 import { asSchemaLogin, databaseOfFile } from '../support/database';
