@@ -177,6 +177,19 @@ const TABLE = {
     meaning: 'The charge or intent of this webhook ended before it was sent. Your events say how.',
     kept: true,
   },
+  person_exists: {
+    status: 409,
+    meaning: 'The entity has a person with this e-mail address. Invite the person again, or enable them.',
+  },
+  too_many_persons: { status: 409, meaning: 'The entity has as many persons as it may have.' },
+  too_many_passkeys: {
+    status: 409,
+    meaning: 'You have as many passkeys as a person may have. A new invitation ends the old ones.',
+  },
+  last_admin: {
+    status: 409,
+    meaning: 'It would leave the entity without an admin who is not disabled. Make another one first.',
+  },
   no_webhook_url: { status: 409, meaning: 'You have no webhook URL. Set one first.', kept: true },
   clock_advancing: {
     status: 409,

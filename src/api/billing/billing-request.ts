@@ -22,7 +22,6 @@ import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
 import type { Caller } from '../http/caller';
 import { ANSWER, BANK, BILLERS, BOTH, MERCHANT } from '../http/callers';
-import { takeAnswer } from '../http/idempotency';
 import { acceptedItem, refusedItem } from '../http/items';
 import type { BodyCall, Call, PathCall } from '../http/call';
 import { section } from '../http/route';
@@ -133,8 +132,12 @@ async function startWorkflow(
 export const DUPLICATE_TRANSACTION =
   'This bankTransactionId belongs to another transaction of yours: answer again with the right one.';
 
-async function respondToBillingRequest({ body, caller, deps }: BodyCall<typeof schema.bankResponseBody>) {
-  const taken = await takeAnswer(deps, (trx) =>
+async function respondToBillingRequest({
+  body,
+  caller,
+  takeAnswer,
+}: BodyCall<typeof schema.bankResponseBody>) {
+  const taken = await takeAnswer((trx) =>
     answerBillingRequest(trx, caller.entityId, body.billingRequestId, {
       ...body.answer,
       batchId: body.batchId,
@@ -209,6 +212,7 @@ export const billingRequestRoutes = (config: Config) => [
     takes: {
       ...BOTH,
       scope: 'bill',
+      person: 'clerk',
       namesIdentifiers: true,
       body: { merchant: schema.billBody(config), bank: schema.customerBillBody(config) },
       only: { paymentIDs: MERCHANT.roles, metadata: MERCHANT.roles, payee: BANK.roles },
@@ -264,7 +268,13 @@ export const billingRequestRoutes = (config: Config) => [
     summary: 'Cancel a billing request',
     description:
       'Cancels a charge that waits for its customer’s approval (`approvalRequired`). The charge becomes `declined` with the `declineReason` `cancelled`, and counts in no spending limit any more. You receive the webhook `billing.response`, and the bank `billing.closed`. Cancelling it again changes nothing and is a 200. A charge under a standing approval cannot be cancelled, since its bank debits without asking: refund it. Should the bank approve a cancelled charge all the same, its answer gets a 409 and opens a reconciliation exception.',
-    takes: { ...BILLERS, scope: 'bill', params: schema.billingRequestPath, idempotent: true },
+    takes: {
+      ...BILLERS,
+      scope: 'bill',
+      person: 'clerk',
+      params: schema.billingRequestPath,
+      idempotent: true,
+    },
     answers: { 200: { description: 'The charge is cancelled', data: schema.cancelledCharge } },
     refusals: {
       not_found: 'You have no such billing request',

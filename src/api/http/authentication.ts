@@ -1,8 +1,10 @@
 import type { Request, Response } from 'express';
 import { CLIENT_STANDING_TTL_MS } from '../../database/entity/client-credential';
 import { readStanding, type Standing } from '../../database/entity/create-entity';
+import { readConsoleStanding } from '../../database/person/passkey';
 import { Failure } from '../../domain/failures';
 import { remember } from '../../domain/remember';
+import { SCOPES } from '../../domain/scope';
 import type { AccessTokens, Claims } from '../../database/keys/access-token';
 import type { Caller } from './caller';
 import type { ApiDeps } from './deps';
@@ -47,7 +49,27 @@ export function createAuthenticate(
     return read.reading;
   }
 
+  /** Reads a session's standing at each call, so that a changed role holds at once. */
+  async function callerOfConsole(claims: Claims): Promise<Caller | undefined> {
+    const { entityId, tokenGeneration, personId, passkeyId } = claims;
+    const person = personId !== undefined && passkeyId !== undefined ? { personId, passkeyId } : undefined;
+    const standing = await readConsoleStanding(deps.db, entityId, person);
+    if (!standing?.active || standing.tokenGeneration !== tokenGeneration) return undefined;
+    const { role, providerId, personRole, passkeyMadeAt, personsOnly } = standing;
+    if (person === undefined) return personsOnly ? undefined : callerOf(claims);
+    if (!personRole || !passkeyMadeAt) return undefined;
+    return {
+      entityId,
+      role,
+      providerId: providerId ?? undefined,
+      scopes: SCOPES,
+      person: { ...person, role: personRole, passkeyMadeAt },
+    };
+  }
+
   async function callerOf(claims: Claims): Promise<Caller | undefined> {
+    // A person's token is good in the person's session alone.
+    if (claims.personId !== undefined) return undefined;
     const standing = await standingOf(claims);
     if (!standing?.active || standing.tokenGeneration !== claims.tokenGeneration) return undefined;
     const { role, providerId } = standing;
@@ -58,7 +80,7 @@ export function createAuthenticate(
   return async (req, res) => {
     const [, token] = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(req.headers.authorization ?? '') ?? [];
     const claims = token === undefined ? undefined : await tokens.verify(token);
-    const caller = claims && (await callerOf(claims));
+    const caller = claims && (await (req.consoleSession ? callerOfConsole : callerOf)(claims));
     if (caller) return caller;
     failures.count(req, res);
     throw new Failure(

@@ -3,7 +3,9 @@ import { z } from 'zod';
 import type { Transaction } from '../../database/pool/connection';
 import type { Indexes } from '../../database/keyring/keyring';
 import type { Role } from '../../domain/entity';
+import { recordAuditEvent } from '../../database/record/audit-event';
 import { Failure } from '../../domain/failures';
+import { mayAct, type PersonRole } from '../../domain/person';
 import type { Scope } from '../../domain/scope';
 import { replyOf, type Answer, type Reply } from './answer';
 import type { Authenticate } from './authentication';
@@ -18,13 +20,13 @@ import {
   requireType,
   type Pace,
 } from './body';
-import type { Accepted, Call } from './call';
+import { actorOf, type Accepted, type Call } from './call';
 import type { Caller } from './caller';
 import { ANSWER_WITHIN_MS } from './deadline';
 import type { ApiDeps } from './deps';
 import type { DocumentedAnswer, Excess } from './documented-response';
 import { sendDownload, type Download } from './download';
-import { acceptOnce, readIdempotencyKey } from './idempotency';
+import { acceptOnce, ANSWER_FATE, commit, readIdempotencyKey } from './idempotency';
 import { canonicalJson, parseJson } from './json';
 import type { Operation, Tag } from './operation';
 import { BodySlot, type Slots } from './slots';
@@ -37,6 +39,11 @@ interface RouteOptions<Body, Query, Params> {
   roles: readonly Role[];
   /** The scope that the token needs. */
   scope?: Scope;
+  /**
+   * The lowest role of a person who may call it from the console. Left out, a viewer may read, and
+   * nobody may change anything.
+   */
+  person?: PersonRole;
   /** The bucket of the caller that pays for the request. */
   limit: Bucket;
   /**
@@ -159,7 +166,7 @@ export function serve(
       received?.indexes ??
       deps.db.keyring.blindIndexes('idempotency.body', canonicalJson(options.body ? input : null));
 
-    const call = {
+    const call: Call = {
       caller,
       body: received ? received.body : body,
       query,
@@ -178,10 +185,11 @@ export function serve(
           key === undefined
             ? undefined
             : { callerId: caller.entityId, path: filled(one.path, params), key, bodyIndexes: indexes() },
-          async (trx) => replyOf(await work(trx), status),
+          async (trx) => replyOf(await onRecord(trx, call, one, work), status),
           afterRefusal,
         ) as Promise<Accepted>,
-    } satisfies Call;
+      takeAnswer: (work) => commit(own, ANSWER_FATE, (trx) => onRecord(trx, call, one, work)),
+    };
     const outcome = await deps.limiter
       .take(caller, () => one.handle(call))
       .finally(() => received?.release());
@@ -208,6 +216,7 @@ export function serve(
       res.set('WWW-Authenticate', `Bearer realm="assent", error="insufficient_scope", scope="${scope}"`);
       throw new Failure('insufficient_scope', `The access token lacks the scope "${scope}"`);
     }
+    requirePerson(one, caller);
 
     const slot = new BodySlot(slots.bodies, caller);
     try {
@@ -216,6 +225,40 @@ export function serve(
       slot.leave();
     }
   };
+}
+
+/** The console's own rows, which write audit events of their own. */
+const isConsoles = ({ operation }: Route) => operation.tag === 'Console';
+
+/** @throws Failure forbidden */
+function requirePerson(one: Route, { person }: Caller): void {
+  if (person === undefined) {
+    if (isConsoles(one)) throw new Failure('forbidden', 'Sign in with a passkey to do this');
+    return;
+  }
+  const lowest = one.options.person ?? (one.method === 'get' ? 'viewer' : undefined);
+  if (lowest !== undefined && mayAct(person.role, lowest)) return;
+  throw new Failure('forbidden', `A ${person.role} may not do this in the console`);
+}
+
+/** The work of a call. A person's act has an audit event, which names its transaction. */
+async function onRecord<Result>(
+  trx: Transaction,
+  call: Call,
+  one: Route,
+  work: (trx: Transaction) => Promise<Result>,
+): Promise<Result> {
+  const result = await work(trx);
+  const { person, entityId } = call.caller;
+  if (person && !isConsoles(one)) {
+    const name = one.operation.id.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    await recordAuditEvent(trx, actorOf(call), {
+      action: `person.${name}`,
+      entityId,
+      after: { role: person.role, commitId: trx.commitId },
+    });
+  }
+  return result;
 }
 
 /** In the forms of RFC 9745 and RFC 8594, on every response of the operation. */

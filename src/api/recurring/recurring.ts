@@ -235,7 +235,13 @@ export const recurringRoutes = (config: Config) => [
     summary: 'Update a schedule',
     description:
       'Fields that are left out stay as they are; `null` removes a value. The change applies from the next billing on: one that has begun keeps its amount when it is retried. A schedule that `maxBillings` or `endDate` leaves nothing to charge is `completed` at once.',
-    takes: { ...BILLERS, scope: 'bill', params: schema.schedulePath, body: schema.scheduleChange },
+    takes: {
+      ...BILLERS,
+      scope: 'bill',
+      person: 'clerk',
+      params: schema.schedulePath,
+      body: schema.scheduleChange,
+    },
     answers: changed(),
     refusals: { ...ended.refusals, limit_reached: 'The amount is above the customer’s `perCharge`' },
     refusedWith: { ...ended.refusedWith, 403: { data: schema.refusedByLimits } },
@@ -246,7 +252,7 @@ export const recurringRoutes = (config: Config) => [
     summary: 'Pause a schedule',
     description:
       'Stops charging until the schedule is resumed. Due dates in between are `skipped` and not charged later.',
-    takes: { ...BILLERS, scope: 'bill', params: schema.schedulePath },
+    takes: { ...BILLERS, scope: 'bill', person: 'clerk', params: schema.schedulePath },
     answers: changed({ status: 'paused' }),
     ...ended,
     handle: action(pauseSchedule, scheduleData),
@@ -256,7 +262,7 @@ export const recurringRoutes = (config: Config) => [
     summary: 'Resume a schedule',
     description:
       'Ends a pause. A `suspended` schedule cannot be resumed: it goes on when the customer’s decision and the merchant’s trust level allow it again, and neither merchant nor bank is disabled.',
-    takes: { ...BILLERS, scope: 'bill', params: schema.schedulePath },
+    takes: { ...BILLERS, scope: 'bill', person: 'clerk', params: schema.schedulePath },
     answers: changed(),
     ...ended,
     refusals: { ...ended.refusals, schedule_suspended: 'The schedule is suspended' },
@@ -266,7 +272,7 @@ export const recurringRoutes = (config: Config) => [
     id: 'cancelSchedule',
     summary: 'Cancel a schedule',
     description: 'Ends the schedule for good. A charge that is already pending is not withdrawn.',
-    takes: { ...BILLERS, scope: 'bill', params: schema.schedulePath },
+    takes: { ...BILLERS, scope: 'bill', person: 'clerk', params: schema.schedulePath },
     answers: changed({ status: 'cancelled', nextBillingDate: null }),
     ...ended,
     handle: action(cancelSchedule, scheduleData),
@@ -292,7 +298,7 @@ export const recurringRoutes = (config: Config) => [
     summary: 'Cancel a customer’s subscription',
     description:
       'Ends the schedule for good at the customer’s request. The merchant receives the webhook `recurring.updated`.',
-    takes: { ...BANK, scope: 'manage', params: schema.schedulePath },
+    takes: { ...BANK, scope: 'manage', person: 'clerk', params: schema.schedulePath },
     answers: {
       200: {
         description: 'The schedule is cancelled',

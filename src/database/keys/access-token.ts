@@ -26,6 +26,9 @@ export interface Claims {
   /** The client that asked for it; an operator's token has none. */
   clientId?: string | undefined;
   scopes: readonly Scope[];
+  /** Of a session that a passkey made: the person, and the passkey. */
+  personId?: string | undefined;
+  passkeyId?: string | undefined;
 }
 
 const AUDIENCE = 'assent';
@@ -101,7 +104,12 @@ export function createAccessTokens({
     if (typeof clientId !== 'string' && clientId !== undefined) return undefined;
     const words = scope.split(' ');
     const scopes = SCOPES.filter((one) => words.includes(one));
-    return { kid, exp, claims: { entityId: sub, role, tokenGeneration, clientId, scopes } };
+    const { psn: personId, pky: passkeyId } = claims as { psn?: string; pky?: string };
+    return {
+      kid,
+      exp,
+      claims: { entityId: sub, role, tokenGeneration, clientId, scopes, personId, passkeyId },
+    };
   }
 
   function isInTime({ exp }: Verified): boolean {
@@ -109,11 +117,12 @@ export function createAccessTokens({
   }
 
   return {
-    async issue({ entityId, role, tokenGeneration, clientId, scopes }) {
+    async issue({ entityId, role, tokenGeneration, clientId, scopes, personId, passkeyId }) {
       const { signer } = await keys(KEYS_TTL_MS);
       const tokenId = randomUUID();
       const scope = scopes.join(' ');
-      const token = sign({ role, gen: tokenGeneration, cid: clientId, scope }, signer.key, {
+      const claims = { role, gen: tokenGeneration, cid: clientId, scope, psn: personId, pky: passkeyId };
+      const token = sign(claims, signer.key, {
         algorithm: 'ES256',
         keyid: signer.kid,
         issuer: config.JWT_ISSUER,
