@@ -47,10 +47,7 @@ export const isKeyed = ({ operation }: Described) =>
   JSON.stringify(operation['parameters'] ?? []).includes('/IdempotencyKey');
 
 /** A call that needs no access token. */
-export function isOpen({ operation }: Described): boolean {
-  const ways = operation['security'] as object[] | undefined;
-  return ways !== undefined && (ways.length === 0 || ways.some((way) => Object.keys(way).length === 0));
-}
+export const isOpen = ({ operation }: Described) => !operation.security.some((way) => 'accessToken' in way);
 
 export function bodyOf(content: unknown): Body | undefined {
   const [first] = Object.entries((content ?? {}) as Record<string, { schema: JsonSchema; example: unknown }>);
