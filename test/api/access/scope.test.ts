@@ -38,14 +38,14 @@ const SCOPE_OF: Record<string, Scope> = {
 
 /** By role and scope a token that has this scope alone. */
 async function narrowTokens(): Promise<Record<Role, Record<Scope, string>>> {
-  const byRole: Record<string, Record<string, string>> = {};
+  const byRole = {} as Record<Role, Record<Scope, string>>;
   for (const role of ROLES) {
     const party = await createParty(api, role);
-    const tokens: Record<string, string> = {};
+    const tokens = {} as Record<Scope, string>;
     for (const scope of SCOPES) tokens[scope] = await tokenOf(api, party, scope);
     byRole[role] = tokens;
   }
-  return byRole as Record<Role, Record<Scope, string>>;
+  return byRole;
 }
 
 test('a token does what its scope is for, and is refused everything else before anything that it sends', async () => {
