@@ -99,6 +99,7 @@ describe('an invitation', () => {
       authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     });
     const { person: own, ...session } = sessionOf(await use(added));
+    expect(api.log.at(-1)).toMatchObject({ status: 201, personId: added.personId, outcome: 'issued' });
     expect(own).toEqual({ personId: added.personId, email: added.email, role: 'clerk' });
     expect(await isIn(session)).toBe(true);
     const logged = JSON.stringify(api.log);
@@ -280,12 +281,27 @@ describe('a passkey', () => {
 
   it.each<[string, Faults]>([
     ['without verification of its user', { unverified: true }],
-    ['with a certificate, which nobody asked for', { format: 'packed' }],
+    ['with a word of its maker, which nobody asked for', { attested: true }],
   ])('is not made %s, and the invitation stays', async (_what, faults) => {
     const added = await person('clerk');
     expect(await use(added, undefined, faults)).toMatchObject({ status: 401 });
     expect(await use(added, new Authenticator('https://evil.example'))).toMatchObject({ status: 401 });
     expect(await use(added)).toMatchObject({ status: 201 });
+  });
+
+  it('is its person’s alone: a row that somebody has planted for another signs nobody in', async () => {
+    const [own, admin] = [await joined('viewer'), await joined('admin')];
+    await db.transaction(async (trx) => {
+      await trx.rows`
+        INSERT INTO passkeys (credential_id, person_id, entity_id, public_key_encrypted, counter)
+        SELECT 'planted', ${admin.personId}, entity_id, public_key_encrypted, 0
+        FROM passkeys WHERE person_id = ${own.personId}`;
+      await recordAuditEvent(trx, OPERATOR, { action: 'person.passkey_made', entityId: shop.entityId });
+    });
+    const { sealed, options } = await optionsFor({});
+    const passkey = { ...own.authenticator.sign(options), id: 'planted', rawId: 'planted' };
+    passkey.response.userHandle = Buffer.from(admin.personId).toString('base64url');
+    expect(await ask('/console/session', { sealed, passkey })).toMatchObject({ status: 401 });
   });
 
   it('is not made of one that is known: it stays its person’s', async () => {
