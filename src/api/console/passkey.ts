@@ -1,9 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type {
-  AuthenticationResponseJSON,
-  PublicKeyCredentialCreationOptionsJSON,
-  RegistrationResponseJSON,
-} from '@simplewebauthn/server';
+import type { PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/server';
 import { z } from 'zod';
 import { useOnce } from '../../database/entity/console-session';
 import { decryptOwn, encrypt, type EncryptedPlace } from '../../database/keyring/encrypt';
@@ -164,7 +160,7 @@ async function newPasskey(
     if (decodeAttestationObject(Uint8Array.from(attestation)).get('fmt') !== 'none') throw refused();
     return verifyRegistrationResponse({
       ...relyingParty(deps),
-      response: passkey as unknown as RegistrationResponseJSON,
+      response: passkey,
       expectedChallenge: challenge,
       supportedAlgorithmIDs: ALGORITHMS,
     });
@@ -199,7 +195,7 @@ export async function signInByPasskey(
   const { authenticationInfo } = await accepted(() =>
     verifyAuthenticationResponse({
       ...relyingParty(deps),
-      response: passkey as unknown as AuthenticationResponseJSON,
+      response: passkey,
       expectedChallenge: kept.challenge,
       credential: { id: passkey.id, ...known },
     }),

@@ -315,13 +315,14 @@ describe('a passkey', () => {
   });
 });
 
-describe('a second passkey', () => {
-  async function add(session: Session, authenticator = new Authenticator(CONSOLE_URL)) {
-    const begun = (await call(session, 'POST', '/v1/console/passkeys/options')).body.data;
-    const { options, sealed } = begun as unknown as Options;
-    return call(session, 'POST', '/v1/console/passkeys', { sealed, passkey: authenticator.make(options) });
-  }
+/** Adds a second passkey from a session. */
+async function add(session: Session, authenticator = new Authenticator(CONSOLE_URL)) {
+  const begun = (await call(session, 'POST', '/v1/console/passkeys/options')).body.data;
+  const { options, sealed } = begun as unknown as Options;
+  return call(session, 'POST', '/v1/console/passkeys', { sealed, passkey: authenticator.make(options) });
+}
 
+describe('a second passkey', () => {
   it('is added from a session, signs in beside the first, and is on record', async () => {
     const { session, personId } = await joined('viewer');
     const second = new Authenticator(CONSOLE_URL);
@@ -351,6 +352,13 @@ describe('a second passkey', () => {
   });
 });
 
+async function waysIn() {
+  const asked = await send(api.url, 'GET', '/console/sign-in', undefined, {
+    'sec-fetch-site': 'same-origin',
+  });
+  return asked.body.data;
+}
+
 describe('client id and secret', () => {
   it('sign in until an admin has a passkey, and never after; their sessions end at once', async () => {
     const before = sessionOf(await secretSignIn());
@@ -369,13 +377,7 @@ describe('client id and secret', () => {
   });
 
   it('are asked for only while they sign anybody in', async () => {
-    const secrets = async () => {
-      const none = await send(api.url, 'GET', '/console/sign-in', undefined, {
-        'sec-fetch-site': 'same-origin',
-      });
-      return none.body.data;
-    };
-    expect(await secrets()).toEqual({ secrets: true });
+    expect(await waysIn()).toEqual({ secrets: true });
     // Nobody but entities with persons are left, as no test beside this one shares the database.
     await db.transaction(async (trx) => {
       const open = await trx.rows<{ id: string }>`
@@ -383,7 +385,7 @@ describe('client id and secret', () => {
       for (const { id } of open)
         await recordAuditEvent(trx, OPERATOR, { action: 'person.passkey_made', entityId: id });
     });
-    expect(await secrets()).toEqual({ secrets: false });
+    expect(await waysIn()).toEqual({ secrets: false });
   });
 
   it('make no person: their session does not see the persons, nor a passkey', async () => {
