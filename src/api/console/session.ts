@@ -32,8 +32,8 @@ import {
   signInByPasskey,
   signInOptions,
 } from './passkey';
-import { decrypt, encrypt, type EncryptedPlace } from '../../database/keyring/encrypt';
-import { KeyringError, type Keyring } from '../../database/keyring/keyring';
+import { decryptOwn, encrypt, type EncryptedPlace } from '../../database/keyring/encrypt';
+import type { Keyring } from '../../database/keyring/keyring';
 
 /**
  * A sign-in to the console, kept in the person's browser alone. No script can read its cookie, and
@@ -86,12 +86,8 @@ function cookieOf({ headers }: Request, name: string): string | undefined {
 }
 
 function opened(ring: Keyring, cookie: string): Session | undefined {
-  try {
-    return JSON.parse(decrypt(ring, Buffer.from(cookie, 'base64url'), PLACE)) as Session;
-  } catch (error) {
-    if (error instanceof KeyringError) return undefined;
-    throw error;
-  }
+  const text = decryptOwn(ring, Buffer.from(cookie, 'base64url'), PLACE);
+  return text === undefined ? undefined : (JSON.parse(text) as Session);
 }
 
 function keepSession(deps: Deps, req: Request, res: Response, session: Session): void {
@@ -246,7 +242,7 @@ async function issued(access: Access, req: Request, res: Response) {
   const holder = await counted(access, req, res, () =>
     answered('invitation' in given ? signInByInvitation(deps, request, given) : signInByPasskey(deps, given)),
   );
-  noteTokenRequest(req, { outcome: 'issued' });
+  noteTokenRequest(req, { personId: holder.personId, outcome: 'issued' });
   const person = { ...holder, providerId: holder.providerId ?? undefined, scopes: SCOPES };
   await meterLogin(deps, req, res, person);
   return tokens.issue(person);

@@ -99,6 +99,7 @@ describe('an invitation', () => {
       authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     });
     const { person: own, ...session } = sessionOf(await use(added));
+    expect(api.log.at(-1)).toMatchObject({ status: 201, personId: added.personId, outcome: 'issued' });
     expect(own).toEqual({ personId: added.personId, email: added.email, role: 'clerk' });
     expect(await isIn(session)).toBe(true);
     const logged = JSON.stringify(api.log);
@@ -287,7 +288,7 @@ describe('a passkey', () => {
 
   it.each<[string, Faults]>([
     ['without verification of its user', { unverified: true }],
-    ['with a certificate, which nobody asked for', { format: 'packed' }],
+    ['with a word of its maker, which nobody asked for', { attested: true }],
   ])('is not made %s, and the invitation stays', async (_what, faults) => {
     const added = await person('clerk');
     expect(await use(added, undefined, faults)).toMatchObject({ status: 401 });
@@ -327,6 +328,21 @@ describe('a passkey', () => {
     await strict.close();
   });
 
+  it('is its person’s alone: a row that somebody has planted for another signs nobody in', async () => {
+    const [own, admin] = [await joined('viewer'), await joined('admin')];
+    await db.transaction(async (trx) => {
+      await trx.rows`
+        INSERT INTO passkeys (credential_id, person_id, entity_id, public_key_encrypted, counter)
+        SELECT 'planted', ${admin.personId}, entity_id, public_key_encrypted, 0
+        FROM passkeys WHERE person_id = ${own.personId}`;
+      await recordAuditEvent(trx, OPERATOR, { action: 'person.passkey_made', entityId: shop.entityId });
+    });
+    const { sealed, options } = await optionsFor({});
+    const passkey = { ...own.authenticator.sign(options), id: 'planted', rawId: 'planted' };
+    passkey.response.userHandle = Buffer.from(admin.personId).toString('base64url');
+    expect(await ask('/console/session', { sealed, passkey })).toMatchObject({ status: 401 });
+  });
+
   it('is not made of one that is known: it stays its person’s', async () => {
     const { authenticator, personId } = await joined('clerk');
     const other = await person('admin');
@@ -338,13 +354,14 @@ describe('a passkey', () => {
   });
 });
 
-describe('a second passkey', () => {
-  async function add(session: Session, authenticator = new Authenticator(CONSOLE_URL)) {
-    const begun = (await call(session, 'POST', '/v1/console/passkeys/options')).body.data;
-    const { options, sealed } = begun as unknown as Options;
-    return call(session, 'POST', '/v1/console/passkeys', { sealed, passkey: authenticator.make(options) });
-  }
+/** Adds a second passkey from a session. */
+async function add(session: Session, authenticator = new Authenticator(CONSOLE_URL)) {
+  const begun = (await call(session, 'POST', '/v1/console/passkeys/options')).body.data;
+  const { options, sealed } = begun as unknown as Options;
+  return call(session, 'POST', '/v1/console/passkeys', { sealed, passkey: authenticator.make(options) });
+}
 
+describe('a second passkey', () => {
   it('is added from a session, signs in beside the first, and is on record', async () => {
     const { session, personId } = await joined('viewer');
     const second = new Authenticator(CONSOLE_URL);
@@ -374,6 +391,13 @@ describe('a second passkey', () => {
   });
 });
 
+async function waysIn() {
+  const asked = await send(api.url, 'GET', '/console/sign-in', undefined, {
+    'sec-fetch-site': 'same-origin',
+  });
+  return asked.body.data;
+}
+
 describe('client id and secret', () => {
   it('sign in until an admin has a passkey, and never after; their sessions end at once', async () => {
     const before = sessionOf(await secretSignIn());
@@ -382,7 +406,8 @@ describe('client id and secret', () => {
     expect(await isIn(before)).toBe(true);
     const admin = await joined('admin');
     expect(await isIn(before)).toBe(false);
-    expect(await secretSignIn()).toMatchObject({ status: 401 });
+    const refused = await secretSignIn();
+    expect([refused.status, refused.body.message]).toEqual([401, expect.stringContaining('by a passkey')]);
     // An API client's token is no session.
     expect(await shop.send('GET', '/v1/refunds')).toMatchObject({ status: 200 });
     await person('admin');
@@ -391,13 +416,7 @@ describe('client id and secret', () => {
   });
 
   it('are asked for only while they sign anybody in', async () => {
-    const secrets = async () => {
-      const none = await send(api.url, 'GET', '/console/sign-in', undefined, {
-        'sec-fetch-site': 'same-origin',
-      });
-      return none.body.data;
-    };
-    expect(await secrets()).toEqual({ secrets: true });
+    expect(await waysIn()).toEqual({ secrets: true });
     // Nobody but entities with persons are left, as no test beside this one shares the database.
     await db.transaction(async (trx) => {
       const open = await trx.rows<{ id: string }>`
@@ -405,7 +424,7 @@ describe('client id and secret', () => {
       for (const { id } of open)
         await recordAuditEvent(trx, OPERATOR, { action: 'person.passkey_made', entityId: id });
     });
-    expect(await secrets()).toEqual({ secrets: false });
+    expect(await waysIn()).toEqual({ secrets: false });
   });
 
   it('make no person: their session does not see the persons, nor a passkey', async () => {

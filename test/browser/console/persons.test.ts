@@ -81,7 +81,8 @@ it('says so where the device does not know its user, and leaves the invitation g
   await page.goto(link);
   await button(page, 'Make a passkey').click();
   await shows(page, 'No passkey came');
-  await joined(link);
+  const another = await joined(link);
+  expect(await button(another, 'Sign out').count()).toBe(1);
 });
 
 it('lets an admin add people, show each link once, and change what they may do', async () => {

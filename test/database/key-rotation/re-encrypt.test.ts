@@ -9,6 +9,8 @@ import { openDatabase } from '../../../src/database/pool/connection';
 import { openPaymentId } from '../../../src/database/agreement/payment-id';
 import { keyUse, reencrypt, ENCRYPTED_TABLES } from '../../../src/database/key-rotation/re-encrypt';
 import { revokeSigningKey, rotateKey, usableSigningKeys } from '../../../src/database/keys/signing-key';
+import { findPasskey, useInvitation } from '../../../src/database/person/passkey';
+import { addPerson, listPersons } from '../../../src/database/person/person';
 import { decrypt } from '../../../src/database/keyring/encrypt';
 import { responseHeadPlace } from '../../../src/database/webhook/announce-webhooks';
 import { announceAny } from '../../support/announce-any';
@@ -85,6 +87,12 @@ describe('encrypting again', () => {
       ]);
     });
     await usableSigningKeys(keyed(db, old), 3600);
+    const colleague = { email: 'bob@example.test', role: 'admin' } as const;
+    const add = (ring: Keyring) =>
+      db.transaction((trx) => addPerson(keyed(trx, ring), OPERATOR, bankId, colleague));
+    const { personId = '', invitation = '' } = (await add(old)) ?? {};
+    const passkey = { credentialId: 'pk', publicKey: Buffer.from('public'), counter: 0 };
+    await db.transaction((trx) => useInvitation(keyed(trx, old), { requestId: null }, invitation, passkey));
     await recordOutcome(keyed(db, old), deliveryId, 1, { responseHead: 'echo' });
 
     // A client that was disabled never sends its secret again: it keeps no key.
@@ -95,6 +103,7 @@ describe('encrypting again', () => {
     // there already.
     expect((await onboard(both, bankId)).summary.duplicates).toBe(1);
     expect((await enrol(both, bankId)).token).toBe(device.token);
+    await expect(add(both)).rejects.toMatchObject({ code: 'person_exists' });
     expect(await banksOfEmail(keyed(db, both), ADA.email)).toHaveLength(1);
     const claimed = await db.transaction((trx) => claimKey(keyed(trx, both), request(both, merchantId)));
     expect(claimed).toMatchObject({ outcome: 'done', answer: { body: { n: 1 } } });
@@ -135,6 +144,10 @@ describe('encrypting again', () => {
     expect(openDeviceToken(retired, device.token, bankId)).toBeDefined();
     expect(openPaymentId(retired, paymentId, merchantId)).toBe(agreementId);
     expect(await banksOfEmail(keyed(db, retired), ADA.email)).toHaveLength(1);
+    await expect(add(retired)).rejects.toMatchObject({ code: 'person_exists' });
+    expect(await listPersons(keyed(db, retired), bankId)).toMatchObject([{ email: 'bob@example.test' }]);
+    const key = (await findPasskey(keyed(db, retired), 'pk', personId))?.publicKey;
+    expect(Buffer.from(key ?? []).toString()).toBe('public');
     const delivery = await deliveryToAttempt(db, deliveryId);
     if (!delivery) throw new Error('the delivery is gone');
     expect(openDelivery(retired, delivery)).toMatchObject({
