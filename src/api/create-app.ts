@@ -7,13 +7,14 @@ import { tokenEndpoint } from './access/token';
 import { routes } from './app';
 import { personRoutes } from './console/persons';
 import { consoleAccess, throughConsole } from './console/session';
+import { waitingActRoutes } from './console/waiting-acts';
 import type { ApiDeps } from './http/deps';
 import { livenessEndpoint, readinessEndpoint } from './health';
 import { errorHandler, unknownEndpoint } from './http/answer';
 import { beforeRoutes } from './http/before-routes';
 import { endpoint, serveEach } from './http/serve-endpoints';
 import { DOWNLOADS, LARGE_BODIES, Slots } from './http/slots';
-import { serve } from './http/route';
+import { serve, type Route } from './http/route';
 import type { Jwks } from './openapi/public';
 import { documentationEndpoints } from './pages/documentation';
 import { pageEndpoints } from './pages/pages';
@@ -40,6 +41,7 @@ export function createApp(deps: ApiDeps): Express {
   if (forConsole) app.use(forConsole.calls);
 
   const table = routes(deps);
+  const consoles: Route[] = [...personRoutes, ...waitingActRoutes(() => [...table, ...consoles])];
   serveEach(app, [
     endpoint('get', '/', (_req, res) => res.redirect(deps.sandbox ? '/sandbox' : '/docs')),
     endpoint('get', '/healthz', livenessEndpoint),
@@ -52,7 +54,7 @@ export function createApp(deps: ApiDeps): Express {
     endpoint('post', '/v1/oauth/token', tokenEndpoint(login, failures)),
     ...table.map((one) => endpoint(one.method, one.path, serve(deps, authenticate, slots, one))),
     ...(forConsole?.endpoints ?? []),
-    ...personRoutes.map((one) =>
+    ...consoles.map((one) =>
       endpoint(one.method, one.path, throughConsole, serve(deps, authenticate, slots, one)),
     ),
     ...documentationEndpoints(table),
