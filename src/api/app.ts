@@ -10,6 +10,8 @@ import { statementRoutes } from './billing/statement';
 import { summaryRoutes } from './billing/summary';
 import { transactionRoutes } from './billing/transaction';
 import { transactionSearchRoutes } from './billing/transaction-search';
+import { personRoutes } from './console/persons';
+import { waitingActRoutes } from './console/waiting-acts';
 import { customerRoutes } from './customer/customer';
 import { decisionRoutes } from './customer/decision';
 import { deviceRoutes } from './customer/device';
@@ -48,4 +50,14 @@ export function routes({ config }: Pick<ApiDeps, 'config'>): Route[] {
     // In production the sandbox's paths are a 404.
     ...(config.ASSENT_MODE === 'sandbox' ? clockRoutes : []),
   ];
+}
+
+/**
+ * The console's own rows, which are in no document, and not there for API clients.
+ *
+ * @param table of the API
+ */
+export function consoleRoutes(table: readonly Route[]): Route[] {
+  const rows: Route[] = [...personRoutes, ...waitingActRoutes(() => [...table, ...rows])];
+  return rows;
 }

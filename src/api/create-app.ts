@@ -4,17 +4,15 @@ import { createAuthenticate } from './http/authentication';
 import { createClientLogin } from './http/client-login';
 import { createFailedAuthentication } from './http/failed-authentication';
 import { tokenEndpoint } from './access/token';
-import { routes } from './app';
-import { personRoutes } from './console/persons';
+import { consoleRoutes, routes } from './app';
 import { consoleAccess, throughConsole } from './console/session';
-import { waitingActRoutes } from './console/waiting-acts';
 import type { ApiDeps } from './http/deps';
 import { livenessEndpoint, readinessEndpoint } from './health';
 import { errorHandler, unknownEndpoint } from './http/answer';
 import { beforeRoutes } from './http/before-routes';
 import { endpoint, serveEach } from './http/serve-endpoints';
 import { DOWNLOADS, LARGE_BODIES, Slots } from './http/slots';
-import { serve, type Route } from './http/route';
+import { serve } from './http/route';
 import type { Jwks } from './openapi/public';
 import { documentationEndpoints } from './pages/documentation';
 import { pageEndpoints } from './pages/pages';
@@ -41,7 +39,6 @@ export function createApp(deps: ApiDeps): Express {
   if (forConsole) app.use(forConsole.calls);
 
   const table = routes(deps);
-  const consoles: Route[] = [...personRoutes, ...waitingActRoutes(() => [...table, ...consoles])];
   serveEach(app, [
     endpoint('get', '/', (_req, res) => res.redirect(deps.sandbox ? '/sandbox' : '/docs')),
     endpoint('get', '/healthz', livenessEndpoint),
@@ -54,7 +51,7 @@ export function createApp(deps: ApiDeps): Express {
     endpoint('post', '/v1/oauth/token', tokenEndpoint(login, failures)),
     ...table.map((one) => endpoint(one.method, one.path, serve(deps, authenticate, slots, one))),
     ...(forConsole?.endpoints ?? []),
-    ...consoles.map((one) =>
+    ...(forConsole ? consoleRoutes(table) : []).map((one) =>
       endpoint(one.method, one.path, throughConsole, serve(deps, authenticate, slots, one)),
     ),
     ...documentationEndpoints(table),

@@ -49,14 +49,15 @@ export function fill(person: Command): void {
   const act = (name: string, words: string) =>
     command(person, name, words).argument('<personId>').addOption(reasonOption());
 
-  const setDisabled = (disabled: boolean) =>
-    onEngine(async (db, _config, personId: string, options: Explained) =>
-      change(db, personId, options, { disabled }),
-    );
   act('disable', 'keep one out, from the next call on').action(setDisabled(true));
   act('enable', 'let one in again').action(setDisabled(false));
   act('invite', 'make a new link; used, it ends the passkeys that the person has').action(onEngine(invite));
 }
+
+const setDisabled = (disabled: boolean) =>
+  onEngine(async (db, _config, personId: string, options: Explained) =>
+    change(db, personId, options, { disabled }),
+  );
 
 async function add(
   db: Database,

@@ -143,7 +143,8 @@ export function serve(
   one: Route,
 ): RequestHandler {
   const { options } = one;
-  const { longBody } = options;
+  const { longBody, moves, person: leastRole } = options;
+  const operation = one.operation.id;
   // An operation with several statuses names the status in its answer.
   const status = Number(Object.keys(one.operation.answers)[0]);
 
@@ -182,7 +183,7 @@ export function serve(
             ? undefined
             : { callerId: caller.entityId, path: filled(one.path, params), key, bodyIndexes: indexes() },
           async (trx) => {
-            const waiting = await waitingReply(trx, call, one);
+            const waiting = await waitingReply(trx, call, { operation, moves, leastRole });
             if (waiting) return waiting;
             const outcome = await onRecord(trx, call, one, work);
             return outcome instanceof Failure ? replyOfFailure(outcome) : replyOf(outcome, status);

@@ -4,7 +4,7 @@ import { changePerson } from '../../../src/database/person/person';
 import { readAuditEvents, recordAuditEvent } from '../../../src/database/record/audit-event';
 import type { Role } from '../../../src/domain/entity';
 import { PERSON_ROLES, type PersonRole } from '../../../src/domain/person';
-import { apiOfFile, enter, send, type Answered, type Party } from '../../support/api';
+import { apiOfFile, enter, send, type Party } from '../../support/api';
 import { colleague, type Colleague } from '../../support/colleague';
 import { OPERATOR } from '../../support/operator';
 import { callerAt, charge } from '../../support/shared-api';
@@ -14,6 +14,7 @@ const { api, db } = apiOfFile({
   settings: {
     RATE_LIMIT_TOKEN_ADDRESS: '999/999',
     RATE_LIMIT_CALLER: '5000/5000',
+    RATE_LIMIT_MERCHANT_BATCH: '5000/5000',
     RATE_LIMIT_FAILED_AUTH: '999/999',
   },
 });
@@ -230,13 +231,14 @@ describe('the persons of an entity', () => {
     });
     expect(await change(admin.personId, 'role', { role: 'viewer' })).toMatchObject({ status: 409 });
     const other = await at('admin');
-    const statuses = (both: Answered[]) => both.map(({ status }) => status).toSorted((a, b) => a - b);
     const both = await Promise.all([
       change(other.personId, 'disable'),
       change(admin.personId, 'role', { role: 'clerk' }, other),
     ]);
-    expect(statuses(both)[0]).toBe(200);
-    expect(statuses(both)[1]).toBeGreaterThan(400);
+    const [lower, higher] = both.map(({ status }) => status).toSorted((a, b) => a - b);
+    expect(lower).toBe(200);
+    // The second is refused as the last, or as nobody's any more.
+    expect([401, 403, 409]).toContain(higher);
     const { count } = await db.oneRow<{ count: number }>`
       SELECT count(*)::int AS count FROM persons
       WHERE entity_id = ${merchant.entityId} AND role = 'admin' AND disabled_at IS NULL`;
