@@ -8,7 +8,7 @@ import { deleteAbandoned } from '../database/customer/migrate-customers';
 import { forgetEndedSessions } from '../database/entity/console-session';
 import { recordSwept } from '../database/engine/temporal-state';
 import { foldBalances } from '../database/ledger/fold-balances';
-import { forgetActs } from '../database/person-act/ask-second';
+import { forgetActs } from '../database/person-act/person-act';
 import type { Database } from '../database/pool/connection';
 import { forgetRetiredSecrets } from '../database/webhook/change-endpoint';
 import { forgetDeliveries } from '../database/webhook/delete-old-deliveries';

@@ -23,7 +23,6 @@ import { parseEmail, parseWebUrl, webhookSchemes } from '../domain/contact';
 import { ROLES, TRUST_LEVELS, type Role, type TrustLevel } from '../domain/entity';
 import { OperatorError } from '../domain/failures';
 import { inMoney, parseDecimalAmount } from '../domain/money';
-import { accept, type Parsed } from '../domain/parsed';
 import { NAME_MAX, parseText } from '../domain/plain-text';
 import { shownLimit, type TwoPersonLimit } from '../domain/two-person';
 import { letAttemptsEnd } from './attempts-under-way';
@@ -97,11 +96,8 @@ export function fill(entity: Command): void {
   command(entity, 'two-person', 'show above what its persons act by twos in the console; set it, or clear it')
     .argument('<entityId>')
     .addOption(
-      new Option('--above <currency=amount>', 'a limit, as in NGN=100000; once for each currency')
-        .argParser((given: string, before: TwoPersonLimit = new Map()) => {
-          const [currency, amount] = accepted('--above', parseLimit(given));
-          return new Map([...before, [currency, amount]]);
-        })
+      new Option('--above <currency=amount...>', 'limits, as in NGN=100000 USD=100')
+        .argParser(addLimit)
         .conflicts('clear'),
     )
     .option('--clear', 'let each person act alone')
@@ -189,10 +185,9 @@ async function setEndpoint(
   return { json, text: json.url ?? `${entityId} takes no webhooks` };
 }
 
-function parseLimit(given: string): Parsed<[currency: string, minor: bigint]> {
+function addLimit(given: string, before: TwoPersonLimit = new Map()): TwoPersonLimit {
   const [currency = '', amount = ''] = given.split('=', 2);
-  const minor = parseDecimalAmount(amount, currency);
-  return minor.ok ? accept([currency, minor.value]) : minor;
+  return new Map(before).set(currency, accepted('--above', parseDecimalAmount(amount, currency)));
 }
 
 async function setTwoPersonLimit(

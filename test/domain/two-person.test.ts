@@ -1,5 +1,5 @@
 import { PERSON_ROLES } from '../../src/domain/person';
-import { ACT_STATES, approvalRefusal, decisionRefusal, waitsForSecond } from '../../src/domain/two-person';
+import { decisionRefusal, waitsForSecond } from '../../src/domain/two-person';
 
 describe('an act waits for a second person', () => {
   it.each([
@@ -21,20 +21,23 @@ describe('the decision of an act', () => {
   const act = { state: 'waiting', personId: 'psn_a', leastRole: 'clerk', askedAt } as const;
   const other = { personId: 'psn_b', role: 'clerk', passkeyMadeAt: at(-1) } as const;
 
+  const refusalOf = (one: Parameters<typeof decisionRefusal>[0], by: Parameters<typeof decisionRefusal>[1]) =>
+    decisionRefusal(one, by, 'approved');
+
   it('is for another person of the role that the act needs', () => {
     const may = (leastRole: 'clerk' | 'admin') =>
-      PERSON_ROLES.filter((role) => !approvalRefusal({ ...act, leastRole }, { ...other, role }));
+      PERSON_ROLES.filter((role) => !refusalOf({ ...act, leastRole }, { ...other, role }));
     expect(may('clerk')).toEqual(['clerk', 'admin']);
     expect(may('admin')).toEqual(['admin']);
   });
 
   it('is refused to those who asked, who may take it back', () => {
     const own = { ...other, personId: 'psn_a' };
-    expect(approvalRefusal(act, own)).toMatchObject({
+    expect(refusalOf(act, own)).toMatchObject({
       code: 'forbidden',
       message: expect.stringMatching('You asked for it') as string,
     });
-    expect(decisionRefusal(act, own)).toBeUndefined();
+    expect(decisionRefusal(act, own, 'refused')).toBeUndefined();
   });
 
   it.each([
@@ -42,13 +45,16 @@ describe('the decision of an act', () => {
     [0, false],
     [1, false],
   ])('is by a passkey made %i ms after the act: %s', (ms, may) => {
-    const refusal = approvalRefusal(act, { ...other, passkeyMadeAt: at(ms) });
+    const refusal = refusalOf(act, { ...other, passkeyMadeAt: at(ms) });
     expect(refusal === undefined).toBe(may);
   });
 
-  it.each(ACT_STATES)('of one that is %s has its true state', (state) => {
-    const refusal = approvalRefusal({ ...act, state }, other);
-    if (state === 'waiting') expect(refusal).toBeUndefined();
-    else expect(refusal).toMatchObject({ code: 'already_decided', data: { state } });
-  });
+  it.each(['waiting', 'approved', 'refused', 'lapsed'] as const)(
+    'of one that is %s has its true state',
+    (state) => {
+      const refusal = refusalOf({ ...act, state }, other);
+      if (state === 'waiting') expect(refusal).toBeUndefined();
+      else expect(refusal).toMatchObject({ code: 'already_decided', data: { state } });
+    },
+  );
 });

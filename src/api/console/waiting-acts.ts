@@ -1,88 +1,70 @@
 import { z } from 'zod';
+import { decideAct, listActs, readAct, type PersonAct } from '../../database/person-act/person-act';
 import { changeTwoPersonLimit, readTwoPersonLimit } from '../../database/person-act/two-person-limit';
-import { decideAct, endRefused } from '../../database/person-act/decide-act';
-import { listActs, readAct, type PersonAct } from '../../database/person-act/read-acts';
 import { listPersons } from '../../database/person/person';
-import type { Transaction } from '../../database/pool/connection';
+import type { Executor, Transaction } from '../../database/pool/connection';
 import { recordAuditEvent } from '../../database/record/audit-event';
-import { Failure, FAILURES, invalidRequest } from '../../domain/failures';
+import { Failure, FAILURES, invalidRequest, type FailureCode } from '../../domain/failures';
 import { formatIfAny, parseAmount } from '../../domain/money';
-import {
-  ACT_STATES,
-  approvalRefusal,
-  decisionRefusal,
-  shownLimit,
-  type TwoPersonLimit,
-} from '../../domain/two-person';
+import { decisionRefusal, shownLimit } from '../../domain/two-person';
 import { actorOf, type Accepted, type BodyCall, type Call, type PathCall } from '../http/call';
-import type { Caller, CallingPerson } from '../http/caller';
+import type { Caller } from '../http/caller';
 import { ANYONE } from '../http/callers';
 import { UNDOCUMENTED } from '../http/operation';
 import { id } from '../http/request-fields';
-import * as shown from '../http/response-fields';
 import { onRecord, section, type Route } from '../http/route';
 
 /** Acts that wait for a second person, and the limit beyond which they do. */
 
 const actPath = z.strictObject({ actId: id('waitingAct') });
+type ActCall = PathCall<typeof actPath>;
 
-const limits = z.record(z.string().regex(/^[A-Z]{3}$/, 'must be a currency'), z.number()).nullable();
-const limitBody = z.strictObject({ twoPersonAbove: limits });
+const twoPersonAbove = z.record(z.string().regex(/^[A-Z]{3}$/), z.number()).nullable();
+const limitBody = z.strictObject({ twoPersonAbove });
+const actsShown = limitBody.extend({ acts: z.array(z.record(z.string(), z.unknown())) });
 
-const actShown = z.strictObject({
-  actId: z.string(),
-  operation: z.string(),
-  /** Path and body of the call. */
-  request: z.record(z.string(), z.unknown()),
-  amount: z.number().nullable(),
-  currency: z.string().nullable(),
-  state: z.enum(ACT_STATES),
-  askedBy: z.string(),
-  askedAt: shown.moment(''),
-  lapsesAt: shown.moment(''),
-  decidedBy: z.string().nullable(),
-  decidedAt: shown.moment('').nullable(),
-  refusal: z.string().nullable(),
-  mayRefuse: z.boolean(),
-  /** Why its reader may not approve it; null where they may. */
-  whyNot: z.string().nullable(),
-});
-
-function personOf({ person }: Caller): CallingPerson {
+function personOf({ person }: Caller) {
   if (person === undefined) throw new Error('a row of the console was served to no person');
   return person;
 }
 
-async function showActs({ caller, deps }: Call) {
+async function showActs({ caller, deps: { db } }: Call) {
+  const { entityId } = caller;
   const by = personOf(caller);
-  const [found, persons] = await Promise.all([
-    listActs(deps.db, caller.entityId),
-    listPersons(deps.db, caller.entityId),
+  const [found, persons, limit] = await Promise.all([
+    listActs(db, entityId),
+    listPersons(db, entityId),
+    readTwoPersonLimit(db, entityId),
   ]);
   const emails = new Map(persons.map(({ personId, email }) => [personId, email]));
-  const acts = found.map((act) => ({
-    ...shown.fieldsOf(actShown, act),
-    request: { ...act.request.params, ...act.request.body },
+  const acts = found.map((act): Record<string, unknown> => ({
+    ...act,
+    request: namedRequest(act.request, emails),
     amount: formatIfAny(act.amount, act.currency),
-    askedBy: emails.get(act.personId) ?? '',
-    decidedBy: act.decidedBy === null ? null : (emails.get(act.decidedBy) ?? ''),
-    mayRefuse: decisionRefusal(act, by) === undefined,
-    whyNot: approvalRefusal(act, by)?.message ?? null,
+    askedBy: emails.get(act.personId),
+    decidedBy: emails.get(act.decidedBy ?? ''),
+    mayRefuse: decisionRefusal(act, by, 'refused') === undefined,
+    whyNot: decisionRefusal(act, by, 'approved')?.message,
   }));
-  return { message: `${acts.filter(({ state }) => state === 'waiting').length} acts wait`, data: { acts } };
+  const waiting = found.filter(({ state }) => state === 'waiting').length;
+  return { message: `${waiting} acts wait`, data: { acts, twoPersonAbove: shownLimit(limit ?? new Map()) } };
 }
 
-/** The act, done as its requester would do it now, in the transaction that approves it. */
-const approving = (table: () => readonly Route[]) => async (call: PathCall<typeof actPath>) => {
+/** Path and body as one, with the address of the person that they name. */
+function namedRequest({ params, body }: PersonAct['request'], emails: Map<string, string>) {
+  const email = emails.get(params['personId'] ?? '');
+  return { ...(email !== undefined && { email }), ...params, ...body };
+}
+
+/** The act, done as who asked would do it now, in the transaction that approves it. */
+const approving = (table: () => readonly Route[]) => async (call: ActCall) => {
   const { caller, deps } = call;
   const by = personOf(caller);
-  const act = await readAct(deps.db, caller.entityId, call.params.actId);
-  const refusal = approvalRefusal(act, by);
-  if (refusal) throw refusal;
-  const row = table().find(({ operation }) => operation.id === act.operation);
-  if (row === undefined) throw new Error(`no row has the operation ${act.operation}`);
-  const { personId, personRole: role } = act;
-  const asked: Call = { ...call, ...act.request, caller: { ...caller, person: { ...by, personId, role } } };
+  const act = await openAct(call, 'approved');
+  const { personId, role, operation, request } = act;
+  const row = table().find((one) => one.operation.id === operation);
+  if (row === undefined) throw new Error(`no row has the operation ${operation}`);
+  const asked: Call = { ...call, ...request, caller: { ...caller, person: { ...by, personId, role } } };
   let isApproved = false;
   const accept: Call['accept'] = (work, afterRefusal) =>
     call.accept(
@@ -90,101 +72,82 @@ const approving = (table: () => readonly Route[]) => async (call: PathCall<typeo
         await decide(trx, call, act, 'approved');
         isApproved = true;
         const outcome = await onRecord(trx, asked, row, work);
-        if (outcome instanceof Failure) await refused(trx, call, act, { was: 'approved', by: outcome });
+        if (outcome instanceof Failure) await decide(trx, call, act, 'refused', outcome.code);
         return outcome;
       },
       async (failure) => {
         await afterRefusal?.(failure);
         // A fault of ours leaves the act as it was.
         if (!isApproved || FAILURES[failure.code].status >= 500) return;
-        await deps.db.transaction((trx) => refused(trx, call, act, { was: 'waiting', by: failure }));
+        await deps.db.transaction((trx) => decide(trx, call, act, 'refused', failure.code));
       },
     );
   return (await row.handle({ ...asked, accept })) as Accepted;
 };
 
-async function refuse(call: PathCall<typeof actPath>) {
-  const { accept, caller, deps, params } = call;
-  const act = await readAct(deps.db, caller.entityId, params.actId);
-  const refusal = decisionRefusal(act, personOf(caller));
-  if (refusal) throw refusal;
-  return accept(async (trx) => {
+async function refuse(call: ActCall) {
+  const act = await openAct(call, 'refused');
+  return call.accept(async (trx) => {
     await decide(trx, call, act, 'refused');
     return { message: 'It is refused, and nothing is done' };
   });
 }
 
+/** @throws Failure not_found; already_decided; forbidden */
+async function openAct(
+  { caller, deps, params }: ActCall,
+  decision: 'approved' | 'refused',
+  db: Executor = deps.db,
+) {
+  const act = await readAct(db, caller.entityId, params.actId);
+  const refusal = decisionRefusal(act, personOf(caller), decision);
+  if (refusal) throw refusal;
+  return act;
+}
+
 /** @throws Failure already_decided */
 async function decide(
   trx: Transaction,
-  call: PathCall<typeof actPath>,
+  call: ActCall,
   { actId, operation }: PersonAct,
   state: 'approved' | 'refused',
+  refusal: FailureCode | null = null,
 ): Promise<void> {
-  const { entityId } = call.caller;
   const { personId, role } = personOf(call.caller);
-  if (!(await decideAct(trx, actId, { state, personId }))) {
-    const now = await readAct(trx, entityId, actId);
-    throw decisionRefusal(now, personOf(call.caller)) ?? new Error(`${actId} is open, and was not decided`);
+  if (!(await decideAct(trx, actId, { state, personId, refusal }))) {
+    await openAct(call, state, trx);
+    throw new Error(`${actId} is open, and was not decided`);
   }
   await recordAuditEvent(trx, actorOf(call), {
     action: `person.act_${state}`,
-    entityId,
-    after: { actId, operation, role, ...(state === 'approved' && { commitId: trx.commitId }) },
+    entityId: call.caller.entityId,
+    after: {
+      actId,
+      operation,
+      role,
+      ...(state === 'approved' && { commitId: trx.commitId }),
+      ...(refusal && { refusal }),
+    },
   });
-}
-
-/** The approved act met a refusal. */
-async function refused(
-  trx: Transaction,
-  call: PathCall<typeof actPath>,
-  { actId, operation }: PersonAct,
-  { was, by: { code: refusal } }: { was: 'waiting' | 'approved'; by: Failure },
-): Promise<void> {
-  const { entityId } = call.caller;
-  const { personId, role } = personOf(call.caller);
-  await endRefused(trx, actId, { was, personId, refusal });
-  await recordAuditEvent(trx, actorOf(call), {
-    action: 'person.act_refused',
-    entityId,
-    after: { actId, operation, role, refusal },
-  });
-}
-
-async function showLimit({ caller, deps }: Call) {
-  const limit = await readTwoPersonLimit(deps.db, caller.entityId);
-  const twoPersonAbove = limit ? shownLimit(limit) : null;
-  const message = twoPersonAbove ? 'Above it a second person approves' : 'Nothing waits for a second person';
-  return { message, data: { twoPersonAbove } };
 }
 
 async function putLimit(call: BodyCall<typeof limitBody>) {
   const { accept, body, caller } = call;
-  const above = minorUnits(body.twoPersonAbove ?? {});
+  const above = new Map<string, bigint>();
+  for (const [currency, amount] of Object.entries(body.twoPersonAbove ?? {})) {
+    const minor = parseAmount(amount, currency);
+    if (!minor.ok) throw invalidRequest([{ path: `twoPersonAbove.${currency}`, message: minor.reason }]);
+    above.set(currency, minor.value);
+  }
   return accept(async (trx) => {
     await changeTwoPersonLimit(trx, actorOf(call), caller.entityId, above);
     return { message: 'The limit is set', data: { twoPersonAbove: shownLimit(above) } };
   });
 }
 
-/** @throws Failure invalid_request */
-function minorUnits(limit: Record<string, number>): TwoPersonLimit {
-  const parsed = Object.entries(limit).map(([currency, amount]) => ({
-    currency,
-    amount: parseAmount(amount, currency),
-  }));
-  const problems = parsed.flatMap(({ currency, amount }) =>
-    amount.ok ? [] : [{ path: `twoPersonAbove.${currency}`, message: amount.reason }],
-  );
-  if (problems.length > 0) throw invalidRequest(problems);
-  return new Map(parsed.flatMap(({ currency, amount }) => (amount.ok ? [[currency, amount.value]] : [])));
-}
-
 const row = section('Console');
 const ACTS = '/v1/console/waiting-acts';
-const LIMIT = '/v1/console/two-person-limit';
-
-const shownLimits = { 200: { description: '', data: z.strictObject({ twoPersonAbove: limits }) } };
+const DECISION = { ...ANYONE, person: 'clerk', params: actPath } as const;
 
 /** @param table where an act finds its row again */
 export const waitingActRoutes = (table: () => readonly Route[]) => [
@@ -192,13 +155,13 @@ export const waitingActRoutes = (table: () => readonly Route[]) => [
     ...UNDOCUMENTED,
     id: 'listWaitingActs',
     takes: ANYONE,
-    answers: { 200: { description: '', data: z.strictObject({ acts: z.array(actShown) }) } },
+    answers: { 200: { description: '', data: actsShown } },
     handle: showActs,
   }),
   row('post', `${ACTS}/:actId/approve`, {
     ...UNDOCUMENTED,
     id: 'approveWaitingAct',
-    takes: { person: 'clerk', ...ANYONE, params: actPath },
+    takes: DECISION,
     // The answer is that of the act.
     answers: { 200: { description: '' } },
     handle: approving(table),
@@ -206,22 +169,15 @@ export const waitingActRoutes = (table: () => readonly Route[]) => [
   row('post', `${ACTS}/:actId/refuse`, {
     ...UNDOCUMENTED,
     id: 'refuseWaitingAct',
-    takes: { person: 'clerk', ...ANYONE, params: actPath },
+    takes: DECISION,
     answers: { 200: { description: '' } },
     handle: refuse,
   }),
-  row('get', LIMIT, {
-    ...UNDOCUMENTED,
-    id: 'getTwoPersonLimit',
-    takes: ANYONE,
-    answers: shownLimits,
-    handle: showLimit,
-  }),
-  row('put', LIMIT, {
+  row('put', '/v1/console/two-person-limit', {
     ...UNDOCUMENTED,
     id: 'setTwoPersonLimit',
-    takes: { person: 'admin', ...ANYONE, body: limitBody, moves: 'always' },
-    answers: shownLimits,
+    takes: { ...ANYONE, person: 'admin', body: limitBody, moves: 'always' },
+    answers: { 200: { description: '', data: limitBody } },
     handle: putLimit,
   }),
 ];

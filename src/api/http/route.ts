@@ -143,8 +143,7 @@ export function serve(
   one: Route,
 ): RequestHandler {
   const { options } = one;
-  const { longBody, moves, person: leastRole } = options;
-  const operation = one.operation.id;
+  const { longBody } = options;
   // An operation with several statuses names the status in its answer.
   const status = Number(Object.keys(one.operation.answers)[0]);
 
@@ -183,7 +182,7 @@ export function serve(
             ? undefined
             : { callerId: caller.entityId, path: filled(one.path, params), key, bodyIndexes: indexes() },
           async (trx) => {
-            const waiting = await waitingReply(trx, call, { operation, moves, leastRole });
+            const waiting = await waitingReply(trx, call, one.operation.id, options);
             if (waiting) return waiting;
             const outcome = await onRecord(trx, call, one, work);
             return outcome instanceof Failure ? replyOfFailure(outcome) : replyOf(outcome, status);

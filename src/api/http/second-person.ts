@@ -1,4 +1,4 @@
-import { askSecond, type Moved } from '../../database/person-act/ask-second';
+import { askSecond, type Moved } from '../../database/person-act/person-act';
 import type { Transaction } from '../../database/pool/connection';
 import { recordAuditEvent } from '../../database/record/audit-event';
 import type { PersonRole } from '../../domain/person';
@@ -13,31 +13,25 @@ import { actorOf, type Call } from './call';
 export type Moves<Body, Params> =
   'always' | { of(trx: Transaction, call: Call<Body, unknown, Params>): Promise<Moved | undefined> };
 
-/** Of the call's row. */
-interface Asking {
-  operation: string;
-  moves: Moves<unknown, unknown> | undefined;
-  leastRole: PersonRole | undefined;
-}
-
 /** The reply to a person's act that waits for a second person; undefined where the call goes on. */
 export async function waitingReply(
   trx: Transaction,
   call: Call,
-  { operation, moves, leastRole }: Asking,
+  operation: string,
+  { moves, person: leastRole }: { moves?: Moves<unknown, unknown>; person?: PersonRole },
 ): Promise<Reply | undefined> {
-  const { person, entityId } = call.caller;
-  if (person === undefined || moves === undefined || leastRole === undefined) return undefined;
+  const { params, body, caller } = call;
+  if (!caller.person || !moves || !leastRole) return undefined;
   const moved = moves === 'always' ? undefined : await moves.of(trx, call);
-  if (moves !== 'always' && moved === undefined) return undefined;
-  const { personId, role } = person;
-  const request = { params: call.params, body: call.body };
-  const actId = await askSecond(trx, { personId, operation, leastRole, request, moved });
+  if (moves !== 'always' && !moved) return undefined;
+  const { personId, role } = caller.person;
+  const actId = await askSecond(trx, { personId, operation, leastRole, request: { params, body } }, moved);
   if (actId === undefined) return undefined;
+  const after = { actId, operation, role };
   await recordAuditEvent(trx, actorOf(call), {
     action: 'person.act_asked',
-    entityId,
-    after: { actId, operation, role },
+    entityId: caller.entityId,
+    after,
   });
   const message = `Another person must approve it within ${ACT_WINDOW}`;
   return {

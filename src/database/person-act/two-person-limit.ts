@@ -2,20 +2,14 @@ import type { TwoPersonLimit } from '../../domain/two-person';
 import type { Executor, Transaction } from '../pool/connection';
 import { act, type Actor } from '../record/audit-event';
 
-/** An empty map where the entity has no limit; undefined for an unknown entity. */
-export async function readTwoPersonLimit(
-  db: Executor,
-  entityId: string,
-): Promise<TwoPersonLimit | undefined> {
+/** @returns undefined for an unknown entity */
+export async function readTwoPersonLimit(db: Executor, entityId: string) {
   const found = await db.row<{ above: Record<string, string> | null }>`
     SELECT two_person_above AS above FROM entities WHERE id = ${entityId}`;
   return found && new Map(Object.entries(found.above ?? {}).map(([name, minor]) => [name, BigInt(minor)]));
 }
 
-/**
- * @param above an empty map ends the limit
- * @returns false for an unknown entity
- */
+/** @returns false for an unknown entity */
 export async function changeTwoPersonLimit(
   trx: Transaction,
   by: Actor,

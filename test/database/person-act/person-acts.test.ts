@@ -1,8 +1,12 @@
 import * as fc from 'fast-check';
 import { admitEntity } from '../../../src/database/entity-control/control-entity';
-import { askSecond, forgetActs } from '../../../src/database/person-act/ask-second';
-import { decideAct } from '../../../src/database/person-act/decide-act';
-import { listActs, readAct } from '../../../src/database/person-act/read-acts';
+import {
+  askSecond,
+  decideAct,
+  forgetActs,
+  listActs,
+  readAct,
+} from '../../../src/database/person-act/person-act';
 import { changeTwoPersonLimit } from '../../../src/database/person-act/two-person-limit';
 import { addPerson, changePerson } from '../../../src/database/person/person';
 import type { PersonRole } from '../../../src/domain/person';
@@ -41,13 +45,16 @@ beforeEach(async () => {
 
 const ask = (amount: bigint | undefined, { personId = asker, currency = 'NGN' } = {}) =>
   db.transaction((trx) =>
-    askSecond(trx, {
-      personId,
-      operation: 'initiateRefund',
-      leastRole: amount === undefined ? 'admin' : 'clerk',
-      request: { params: {}, body: { reference: 'R' } },
-      moved: amount === undefined ? undefined : { amount, currency },
-    }),
+    askSecond(
+      trx,
+      {
+        personId,
+        operation: 'initiateRefund',
+        leastRole: amount === undefined ? 'admin' : 'clerk',
+        request: { params: {}, body: { reference: 'R' } },
+      },
+      amount === undefined ? undefined : { amount, currency },
+    ),
   );
 const asked = async (amount = 101n) => (await ask(amount)) ?? '';
 const approve = (actId: string, personId = other) =>
