@@ -228,7 +228,10 @@ export const sql = `
 
     CREATE TABLE client_credentials (
       client_id             text PRIMARY KEY CHECK (left(client_id, 4) = 'cli_'),
-      entity_id             text NOT NULL UNIQUE REFERENCES entities,
+      entity_id             text NOT NULL REFERENCES entities,
+      name                  text NOT NULL CHECK (length(name) BETWEEN 1 AND 200),
+      scopes                text[] NOT NULL
+                            CHECK (scopes <> '{}' AND scopes <@ '{read,bill,refund,manage}'),
       secret_hash           bytea NOT NULL
                             CHECK (get_byte(secret_hash, 0) = 1
                               AND length(secret_hash) = 34 + get_byte(secret_hash, 1)),
@@ -237,10 +240,19 @@ export const sql = `
                             CHECK (get_byte(previous_secret_hash, 0) = 1
                               AND length(previous_secret_hash) = 34 + get_byte(previous_secret_hash, 1)),
       previous_secret_until timestamptz,
+      created_at            timestamptz NOT NULL DEFAULT clock_timestamp(),
+      -- For good: another client takes its place.
+      disabled_at           timestamptz,
       CHECK ((previous_secret_hash IS NULL) = (previous_secret_until IS NULL))
     );
-    GRANT SELECT, INSERT, UPDATE (secret_hash, previous_secret_hash,
-      previous_secret_until) ON client_credentials TO assent_app;
+    CREATE INDEX client_credentials_of_entity ON client_credentials (entity_id, created_at);
+    CREATE UNIQUE INDEX client_credentials_one_of_name ON client_credentials (entity_id, name)
+      WHERE disabled_at IS NULL;
+    GRANT SELECT, INSERT, UPDATE (secret_hash, previous_secret_hash, previous_secret_until,
+      disabled_at) ON client_credentials TO assent_app;
+
+    CREATE TRIGGER client_credentials_record_time BEFORE INSERT ON client_credentials
+      FOR EACH ROW EXECUTE FUNCTION set_record_time_created_at();
 
     -- People who act for an entity in the console.
     CREATE TABLE persons (

@@ -123,7 +123,7 @@ const MAY_USE: Record<string, RegExp> = {
   'packages/pages/browser': /^(preact(\/hooks)?|uplot(\/\S+\.css)?)$/,
   'packages/pages/src': /^(esbuild|node:.*)$/,
   'site/browser': /^minisearch$/,
-  site: /^(markdown-it|highlight\.js\/.*|node:.*)$/,
+  site: /^(markdown-it|@usebruno\/lang|fflate|highlight\.js\/.*|node:.*)$/,
 };
 
 /** Folders of the project: what is in them comes from no registry. */

@@ -25,6 +25,11 @@ const TABLE = {
     meaning: 'The access token is missing, invalid or expired. Get a new one.',
   },
   forbidden: { status: 403, meaning: 'Your role may not call this endpoint.' },
+  insufficient_scope: {
+    status: 403,
+    meaning:
+      'The access token lacks the scope of this endpoint, which `WWW-Authenticate` names. Ask as a client that has it.',
+  },
   cross_site: {
     status: 403,
     meaning: 'The console’s own page alone may make this call. Load the page again.',

@@ -1,3 +1,4 @@
+import { SCOPES } from '../../src/domain/scope';
 import { createAccessTokens } from '../../src/database/keys/access-token';
 import { encrypt } from '../../src/database/keyring/encrypt';
 import { addPerson } from '../../src/database/person/person';
@@ -40,7 +41,7 @@ export async function colleague(api: ServedApi, entityId: string, role: PersonRo
 
 /** A session of a person, as a sign-in makes it. */
 export async function signedIn({ deps, url }: ServedApi, holder: Holder, email = ''): Promise<Colleague> {
-  const { token } = await createAccessTokens(deps).issue(holder);
+  const { token } = await createAccessTokens(deps).issue({ ...holder, scopes: SCOPES });
   const now = Date.now();
   const csrfToken = 'c'.repeat(43);
   const id = `session-${++people}`;

@@ -211,6 +211,7 @@ export const billingRequestRoutes = (config: Config) => [
       'Charges the same amount to each customer: with `paymentIDs` under existing agreements, or with `lookupIDs` as a one-time payment that each customer must approve. The answer has one item per identifier: check the `statusCode` of each, not only the HTTP status. An accepted charge is `pending`; its result arrives by the webhook `billing.response`. **Send an `Idempotency-Key`**: without one, repeating the request charges again. Identifiers are counted beside calls (`items`): a call that names more than are left is a 429 whole.\n\nA bank uses the second form of the body, with `payee`, for a payment from other customers to a customer of its own. When such a payment succeeds the bank receives the webhook `billing.credit`; when it is declined, `billing.response`.',
     takes: {
       ...BOTH,
+      scope: 'bill',
       person: 'clerk',
       namesIdentifiers: true,
       body: { merchant: schema.billBody(config), bank: schema.customerBillBody(config) },
@@ -243,7 +244,7 @@ export const billingRequestRoutes = (config: Config) => [
     summary: 'Answer a billing request',
     description:
       'The bank’s answer to the webhook `billing.request`: whether the customer was debited. Either send `action` (an approval also needs `bankTransactionId`), or leave it out and send `bankTransactionId` to approve or `declineReason` to decline. Sending the same answer again changes nothing and is a 200. A different answer, or one that comes too late, is a 409 with the final status in `data.status`: **if you have debited the customer and get `declined`, reverse the debit.**',
-    takes: { ...ANSWER, body: schema.bankResponseBody },
+    takes: { ...ANSWER, scope: 'manage', body: schema.bankResponseBody },
     answers: { 200: { description: 'The charge is successful', data: schema.chargeOutcome } },
     refusals: {
       not_found: 'You have no such billing request',
@@ -267,7 +268,13 @@ export const billingRequestRoutes = (config: Config) => [
     summary: 'Cancel a billing request',
     description:
       'Cancels a charge that waits for its customer’s approval (`approvalRequired`). The charge becomes `declined` with the `declineReason` `cancelled`, and counts in no spending limit any more. You receive the webhook `billing.response`, and the bank `billing.closed`. Cancelling it again changes nothing and is a 200. A charge under a standing approval cannot be cancelled, since its bank debits without asking: refund it. Should the bank approve a cancelled charge all the same, its answer gets a 409 and opens a reconciliation exception.',
-    takes: { ...BILLERS, person: 'clerk', params: schema.billingRequestPath, idempotent: true },
+    takes: {
+      ...BILLERS,
+      scope: 'bill',
+      person: 'clerk',
+      params: schema.billingRequestPath,
+      idempotent: true,
+    },
     answers: { 200: { description: 'The charge is cancelled', data: schema.cancelledCharge } },
     refusals: {
       not_found: 'You have no such billing request',

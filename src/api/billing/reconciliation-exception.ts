@@ -303,6 +303,7 @@ export const exceptionRoutes = [
       'The word of the payer’s bank, which resolves the exception: what it held of the charge can be refunded again. Where a charge was `successful` and the money did not stay (`no_money_moved`, `reversed`), what is left of it is reversed: a transaction of type `reversal`, told to the merchant by `billing.reversed`. Where all answers to a charge were approvals, both speak of the second debit, and the charge stands. Where they speak of the transfer of a `completed` refund, the refund is `returned`, told by `refund.returned`, and its amount can be refunded again. Where a refund that was rejected, or not answered, is `confirmed`, it is `completed` from then on, told by `refund.response`. Sending the same again changes nothing and is a 200.',
     takes: {
       ...ANSWER,
+      scope: 'manage',
       person: 'clerk',
       params: exceptionPath,
       body: respondBody,

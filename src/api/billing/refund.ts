@@ -184,6 +184,7 @@ export const refundRoutes = [
       'Refunds a successful charge in part, or, without `amount`, all that has not been refunded yet. The customer’s bank makes the transfer, typically within three business days; the result arrives by the webhook `refund.response`.',
     takes: {
       ...MERCHANT,
+      scope: 'refund',
       person: 'clerk',
       body: refundBody,
       idempotent: true,
@@ -208,7 +209,7 @@ export const refundRoutes = [
     summary: 'Answer a refund request',
     description:
       'The bank’s answer to the webhook `refund.request`: whether the customer has received the money. The amount of a rejected refund can be refunded again. Sending the same answer again changes nothing and is a 200, as is another rejection of a rejected refund.',
-    takes: { ...ANSWER, body: refundResponseBody },
+    takes: { ...ANSWER, scope: 'manage', body: refundResponseBody },
     answers: {
       200: {
         description: 'The refund is completed',

@@ -10,7 +10,7 @@ import { section } from '../http/route';
 
 /** The persons of an entity, whom its admins add and change in the console. */
 
-const ADMIN = { ...ANYONE, person: 'admin' } as const;
+const ADMIN = { ...ANYONE, scope: 'manage', person: 'admin' } as const;
 /** While the entity has a limit, two admins. */
 const ADMINS = { ...ADMIN, moves: 'always' } as const;
 

@@ -147,7 +147,7 @@ async function putLimit(call: BodyCall<typeof limitBody>) {
 
 const row = section('Console');
 const ACTS = '/v1/console/waiting-acts';
-const DECISION = { ...ANYONE, person: 'clerk', params: actPath } as const;
+const DECISION = { ...ANYONE, scope: 'manage', person: 'clerk', params: actPath } as const;
 
 /** @param table where an act finds its row again */
 export const waitingActRoutes = (table: () => readonly Route[]) => [
@@ -176,7 +176,7 @@ export const waitingActRoutes = (table: () => readonly Route[]) => [
   row('put', '/v1/console/two-person-limit', {
     ...UNDOCUMENTED,
     id: 'setTwoPersonLimit',
-    takes: { ...ANYONE, person: 'admin', body: limitBody, moves: 'always' },
+    takes: { ...ANYONE, scope: 'manage', person: 'admin', body: limitBody, moves: 'always' },
     answers: { 200: { description: '', data: limitBody } },
     handle: putLimit,
   }),

@@ -6,7 +6,8 @@ import type { Role } from '../../domain/entity';
 import { recordAuditEvent } from '../../database/record/audit-event';
 import { Failure } from '../../domain/failures';
 import { mayAct, type PersonRole } from '../../domain/person';
-import { replyOf, replyOfFailure, type Answer, type Reply } from './answer';
+import type { Scope } from '../../domain/scope';
+import { bearer, replyOf, replyOfFailure, type Answer, type Reply } from './answer';
 import type { Authenticate } from './authentication';
 import {
   BODY_LIMIT_BYTES,
@@ -37,6 +38,8 @@ import { check, invalidRequest, readQuery } from './validation';
 
 interface RouteOptions<Body, Query, Params> {
   roles: readonly Role[];
+  /** The scope that the token needs. */
+  scope?: Scope;
   /**
    * The lowest role of a person who may call it from the console. Left out, a viewer may read, and
    * nobody may change anything.
@@ -97,7 +100,7 @@ export type Method = 'get' | 'post' | 'put' | 'patch';
 export interface Route {
   method: Method;
   path: string;
-  options: RouteOptions<unknown, unknown, unknown>;
+  options: RouteOptions<unknown, unknown, unknown> & { scope: Scope };
   operation: Operation;
   handle(call: Call): Promise<Answer | Reply | Download>;
 }
@@ -108,6 +111,9 @@ export type Handler<Answers extends Operation['answers'], Given, Body, Query, Pa
 ) => Promise<Given | Accepted>) &
   NothingBeyond<Excess<Given, DocumentedAnswer<Answers>>>;
 
+/** A GET reads. For any other method the row says what it needs. */
+type NeededScope<Called extends Method> = Called extends 'get' ? unknown : { scope: Scope };
+
 /**
  * Makes the rows of one section of the reference. A row says who may call what, what it takes, what
  * it answers, and which handler does it.
@@ -115,22 +121,23 @@ export type Handler<Answers extends Operation['answers'], Given, Body, Query, Pa
 export const section =
   (tag: Tag) =>
   <
+    const Called extends Method,
     const Answers extends Operation['answers'],
     Given extends DocumentedAnswer<Answers>,
     Body = undefined,
     Query = unknown,
     Params = unknown,
   >(
-    method: Method,
+    method: Called,
     path: string,
     row: Omit<Operation, 'tag'> & {
-      takes: RouteOptions<Body, Query, Params>;
+      takes: RouteOptions<Body, Query, Params> & NeededScope<Called>;
       answers: Answers;
       handle: Handler<Answers, Given, Body, Query, Params>;
     },
   ): Route => {
     const { takes: options, handle, ...operation } = row;
-    return { method, path, options, operation: { ...operation, tag }, handle };
+    return { method, path, options: { scope: 'read', ...options }, operation: { ...operation, tag }, handle };
   };
 
 type NothingBeyond<Paths> = [Paths] extends [never] ? unknown : { 'answers more than is documented': Paths };
@@ -211,6 +218,10 @@ export function serve(
     await meterCaller({ config: deps.config, buckets: deps.buckets, unknown }, res, options.limit, caller);
     if (!options.roles.includes(caller.role)) {
       throw new Failure('forbidden', `A ${caller.role} may not call this endpoint`);
+    }
+    if (!caller.scopes.includes(options.scope)) {
+      res.set('WWW-Authenticate', bearer(`error="insufficient_scope", scope="${options.scope}"`));
+      throw new Failure('insufficient_scope', `The access token lacks the scope "${options.scope}"`);
     }
     requirePerson(one, caller);
 

@@ -125,7 +125,7 @@ export const deliveryRoutes = [
     summary: 'Redeliver a webhook',
     description:
       'Sends the same webhook again, with the same `deliveryId` and body, whether it was delivered before or not. An attempt that is under way is followed by another. A webhook that was withdrawn (`withdrawnAt`), because the charge or intent that it asks for ended first, is not sent any more: the merchant may have billed again. While you have no webhook URL, nothing is sent either: set one first.',
-    takes: { ...ANYONE, person: 'clerk', params: deliveryPath, idempotent: true },
+    takes: { ...ANYONE, scope: 'manage', person: 'clerk', params: deliveryPath, idempotent: true },
     answers: { 202: { description: 'The delivery is sent once more', data: sentDelivery } },
     refusals: {
       delivery_withdrawn:
