@@ -4,7 +4,8 @@ import {
   all,
   exampleOf,
   isKeyed,
-  isOpen,
+  needed,
+  needsToken,
   parametersOf,
   requestBodyOf,
   type Body,
@@ -72,6 +73,12 @@ const VARIABLES = [
   { name: 'clientSecret', value: '', enabled: true, secret: true },
 ];
 
+const OWN: Record<string, string> = {
+  client_id: TOKEN.clientId,
+  client_secret: TOKEN.clientSecret,
+  scope: TOKEN.scope,
+};
+
 function requestOf(one: Described, seq: number): string {
   const { method, path, operation, document } = one;
   const params = parametersOf(one).map(({ name, in: type, required: enabled = false, schema }) => ({
@@ -80,17 +87,15 @@ function requestOf(one: Described, seq: number): string {
     type,
     enabled,
   }));
-  const query = params.flatMap(({ name, value, type, enabled }) =>
-    type === 'query' && enabled ? [`${name}=${value}`] : [],
-  );
+  const query = new URLSearchParams(needed(one, 'query')).toString();
   const { mode = 'none', ...body } = bodyIn(requestBodyOf(one));
   return bru.jsonToBruV2({
     meta: { name: String(operation['summary']), type: 'http', seq },
     http: {
       method,
-      url: `{{baseUrl}}${path.replaceAll(/\{(\w+)\}/g, ':$1')}${query.length > 0 ? `?${query.join('&')}` : ''}`,
+      url: `{{baseUrl}}${path.replaceAll(/\{(\w+)\}/g, ':$1')}${query && `?${decodeURIComponent(query)}`}`,
       body: mode,
-      auth: isOpen(one) ? 'none' : 'inherit',
+      auth: needsToken(one) ? 'inherit' : 'none',
     },
     params,
     headers: isKeyed(one) ? [{ name: 'Idempotency-Key', value: '{{$guid}}', enabled: true }] : [],
@@ -107,10 +112,9 @@ function bodyIn(body: Body | undefined) {
   if (type === 'application/json') return { mode: 'json', json: JSON.stringify(example, undefined, 2) };
   if (type === FILE_TYPE)
     return { mode: 'file', file: [{ filePath: FILE, contentType: type, selected: true }] };
-  const own: Record<string, string> = { client_id: '{{clientId}}', client_secret: '{{clientSecret}}' };
   const fields = Object.entries(example as Record<string, string>);
   return {
     mode: 'formUrlEncoded',
-    formUrlEncoded: fields.map(([name, value]) => ({ name, value: own[name] ?? value, enabled: true })),
+    formUrlEncoded: fields.map(([name, value]) => ({ name, value: OWN[name] ?? value, enabled: true })),
   };
 }

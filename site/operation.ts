@@ -46,11 +46,8 @@ export function parametersOf({ operation }: Described): Parameter[] {
 export const isKeyed = ({ operation }: Described) =>
   JSON.stringify(operation['parameters'] ?? []).includes('/IdempotencyKey');
 
-/** A call that needs no access token. */
-export function isOpen({ operation }: Described): boolean {
-  const ways = operation['security'] as object[] | undefined;
-  return ways !== undefined && (ways.length === 0 || ways.some((way) => Object.keys(way).length === 0));
-}
+export const needsToken = ({ operation }: Described) =>
+  operation.security.some((one) => 'accessToken' in one);
 
 export function bodyOf(content: unknown): Body | undefined {
   const [first] = Object.entries((content ?? {}) as Record<string, { schema: JsonSchema; example: unknown }>);
@@ -75,8 +72,8 @@ export function exampleOf(given: JsonSchema, document: OpenApiDocument): unknown
 }
 
 /** Names that a call cannot do without. */
-export function needed(one: Described, where: Parameter['in']): [name: string, value: unknown][] {
+export function needed(one: Described, where: Parameter['in']): [name: string, value: string][] {
   return parametersOf(one)
     .filter((each) => each.in === where && each.required)
-    .map(({ name, schema }) => [name, exampleOf(schema, one.document)]);
+    .map(({ name, schema }) => [name, String(exampleOf(schema, one.document))]);
 }

@@ -1,5 +1,5 @@
 import { OPERATIONS } from '../packages/client/src/api.generated';
-import { bodyOf, isKeyed, isOpen, needed, requestBodyOf, type Body, type Described } from './operation';
+import { bodyOf, isKeyed, needsToken, needed, requestBodyOf, type Body, type Described } from './operation';
 
 /** The call of an operation in each language, with the examples of its document. */
 
@@ -15,21 +15,19 @@ const TOKEN_PATH = '/v1/oauth/token';
 
 const addressOf = (one: Described) => {
   const values = new Map(needed(one, 'path'));
-  return one.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values.get(name))));
+  return one.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values.get(name) ?? ''));
 };
 
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
 function curl(one: Described): string {
-  const query = new URLSearchParams(
-    Object.fromEntries(needed(one, 'query').map(([name, value]) => [name, String(value)])),
-  ).toString();
+  const query = new URLSearchParams(needed(one, 'query')).toString();
   const body = requestBodyOf(one);
   // curl makes a GET of a call without a body, and a POST of another.
   const verb = one.method === (body ? 'post' : 'get') ? '' : `-X ${one.method.toUpperCase()} `;
   return [
     `curl ${verb}"$ASSENT${addressOf(one)}${query && `?${query}`}"`,
-    ...(isOpen(one) ? [] : ['-H "Authorization: Bearer $TOKEN"']),
+    ...(needsToken(one) ? ['-H "Authorization: Bearer $TOKEN"'] : []),
     ...(isKeyed(one) ? [`-H 'Idempotency-Key: ${KEY}'`] : []),
     ...(body ? dataOf(body) : []),
   ].join(' \\\n  ');
@@ -41,7 +39,7 @@ const OWN: Record<string, string> = { client_id: 'CLIENT_ID', client_secret: 'CL
 function dataOf({ type, example: shown }: Body): string[] {
   if (type.endsWith('urlencoded'))
     return Object.entries(shown as Record<string, string>).map(
-      ([name, value]) => `-d ${name}=${name in OWN ? `"$${OWN[name]}"` : value}`,
+      ([name, value]) => `--data-urlencode ${name}=${name in OWN ? `"$${OWN[name]}"` : quoted(value)}`,
     );
   const data =
     type === 'application/json'
@@ -112,7 +110,7 @@ function python(one: Described): string {
     ...(isJson ? given('json', body.example as object) : body ? ['data=open("statement.csv", "rb")'] : []),
     'timeout=15',
   ];
-  const [call, line] = [`${isOpen(one) ? 'requests' : 'assent'}.${one.method}`, args.join(', ')];
+  const [call, line] = [`${needsToken(one) ? 'assent' : 'requests'}.${one.method}`, args.join(', ')];
   const told =
     line.length < 60 && !line.includes('\n') ? line : `\n${args.map((each) => `    ${each},\n`).join('')}`;
   const [[, answer] = []] = Object.entries(one.operation.responses);

@@ -283,6 +283,7 @@ test('the collection for Bruno has each operation in the folder of its section, 
     baseUrl: 'http://a',
     clientId: 'c',
     clientSecret: 's',
+    scope: 'read bill',
     $guid: 'order-4711',
   };
   const filled = (text: string) =>

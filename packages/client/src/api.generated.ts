@@ -6405,6 +6405,10 @@ export interface Operations {
       status?: 'pending' | 'delivered' | 'failed' | undefined;
       /** Only those of this type */
       webhookType?: 'billing.intent' | 'billing.request' | 'billing.intent.response' | 'billing.response' | 'billing.closed' | 'billing.intent.closed' | 'decision.updated' | 'decision.expiring' | 'refund.request' | 'refund.response' | 'refund.returned' | 'exception.opened' | 'exception.resolved' | 'recurring.upcoming' | 'recurring.updated' | 'billing.credit' | 'billing.reversed' | 'migration.completed' | 'webhook.test' | 'webhook.endpoint_changed' | undefined;
+      /** Only those created on this day, or at this time, or later */
+      from?: string | undefined;
+      /** Only those created on this day or before, or before this time */
+      to?: string | undefined;
       /** Page number, from 1 */
       page?: number | undefined;
       /** Entries per page */

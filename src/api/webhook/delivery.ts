@@ -7,6 +7,7 @@ import {
 } from '../../database/webhook/list-deliveries';
 import { openBody, readBodies } from '../../database/webhook/read-body';
 import { Failure } from '../../domain/failures';
+import { momentIn } from '../billing/transaction';
 import { ANYONE } from '../http/callers';
 import { listAnswer } from '../http/list';
 import type { PathCall, QueryCall } from '../http/call';
@@ -15,11 +16,17 @@ import * as shown from '../http/response-fields';
 import { z } from 'zod';
 import { DELIVERY_STATUSES } from '../../domain/lifecycle';
 import { WEBHOOK_TYPES } from '../../domain/webhook/webhook';
-import { id, oneOf, pagination } from '../http/request-fields';
+import { dayOrInstant, id, oneOf, pagination } from '../http/request-fields';
 
 const deliveriesQuery = z.strictObject({
   status: oneOf(DELIVERY_STATUSES, 'Only those with this status').optional(),
   webhookType: oneOf(WEBHOOK_TYPES, 'Only those of this type').optional(),
+  from: dayOrInstant
+    .meta({ description: 'Only those created on this day, or at this time, or later' })
+    .optional(),
+  to: dayOrInstant
+    .meta({ description: 'Only those created on this day or before, or before this time' })
+    .optional(),
   ...pagination(Object.keys(DELIVERY_SORTS) as ['createdAt', 'webhookType']),
 });
 
@@ -74,7 +81,9 @@ const unsentDelivery = sentDelivery.extend({
 /** Deliveries to the caller's webhook URL, with their attempts. */
 
 async function listWebhookDeliveries({ caller, query, deps }: QueryCall<typeof deliveriesQuery>) {
-  const found = await listDeliveries(deps.db, caller.entityId, query, query);
+  const begin = momentIn(deps.config.NETWORK_TIMEZONE);
+  const filter = { ...query, from: begin(query.from), to: begin(query.to, 1) };
+  const found = await listDeliveries(deps.db, caller.entityId, filter, query);
   return listAnswer(['delivery', 'deliveries'], found, query, shownDelivery);
 }
 

@@ -19,6 +19,7 @@ import {
 import { counted, percent, wholeNumber } from './figures';
 import { Show, useLoaded } from './loaded';
 import { Figure } from './parts';
+import { Search } from './payments';
 import { Table, type Column } from './table';
 
 const FORECAST_DAYS = 30;
@@ -31,6 +32,9 @@ export function Overview() {
   const forecast = useLoaded<'getForecast'>(`/v1/forecast?days=${FORECAST_DAYS}`);
   return (
     <>
+      <section class="card">
+        <Search />
+      </section>
       <Show loaded={summary} what="The month">
         {(found) => (
           <>

@@ -81,7 +81,6 @@ function Found({ found, status }: { found: Listed[]; status: Status }) {
   ];
   return (
     <Table
-      look="linked"
       caption={`Schedules: ${stateInWords(status)}`}
       columns={columns}
       rows={found}
