@@ -43,7 +43,6 @@ async function showActs({ caller, deps: { db } }: Call) {
     amount: formatIfAny(act.amount, act.currency),
     askedBy: emails.get(act.personId),
     decidedBy: emails.get(act.decidedBy ?? ''),
-    mayRefuse: decisionRefusal(act, by, 'refused') === undefined,
     whyNot: decisionRefusal(act, by, 'approved')?.message,
   }));
   const waiting = found.filter(({ state }) => state === 'waiting').length;

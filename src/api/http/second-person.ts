@@ -33,7 +33,7 @@ export async function waitingReply(
     entityId: caller.entityId,
     after,
   });
-  const message = `Another person must approve it within ${ACT_WINDOW}`;
+  const message = `It waits: another person must approve it within ${ACT_WINDOW}`;
   return {
     status: 202,
     body: { statusCode: 202, success: true, code: 'waiting_for_second', message, data: { actId } },
