@@ -15,10 +15,13 @@ import { Payments } from './payments';
 import { Schedules } from './schedules';
 import { SignIn } from './sign-in';
 import { Statements } from './statements';
+import { Waiting } from './waiting';
 
-/** A bank alone has customers whose names it knows. */
-const isFor = (role: Session['role']) => (one: (typeof PAGES)[number]) =>
-  one.page !== 'customers' || role === 'bank';
+/** A bank alone has customers whose names it knows; what waits is for persons. */
+const isFor =
+  ({ role, person }: Session) =>
+  ({ page }: (typeof PAGES)[number]) =>
+    (page !== 'customers' || role === 'bank') && (page !== 'waiting' || person !== undefined);
 
 const PAGES = [
   { page: 'overview', title: 'Overview', Content: Overview },
@@ -28,6 +31,7 @@ const PAGES = [
   { page: 'exceptions', title: 'Exceptions', Content: Exceptions },
   { page: 'webhooks', title: 'Webhooks', Content: Deliveries },
   { page: 'statements', title: 'Statements', Content: Statements },
+  { page: 'waiting', title: 'Waiting for you', Content: Waiting },
 ] as const;
 
 type Who = { session?: Session | undefined; known: boolean; ended: boolean };
@@ -66,7 +70,7 @@ function Console() {
 
 function Frame({ session, leave }: { session: Session; leave: () => void }) {
   const address = useAddress();
-  const pages = PAGES.filter(isFor(session.role));
+  const pages = PAGES.filter(isFor(session));
   const { page, title, Content } = pages.find((one) => one.page === address.page) ?? PAGES[0];
   const heading = useRef<HTMLHeadingElement>(null);
   const [error, setError] = useState<string>();
