@@ -104,6 +104,8 @@ export async function changePerson(
     UPDATE persons SET role = ${role},
       disabled_at = CASE WHEN ${disabled}::boolean THEN coalesce(disabled_at, clock_timestamp()) END
     WHERE id = ${personId} RETURNING id`;
+  // A link of the time before must not open again with the person.
+  if (disabled) await trx.rows`DELETE FROM invitations WHERE person_id = ${personId}`;
   await act(trx, by, set, () => ({
     action: 'role' in change ? 'person.role_set' : disabled ? 'person.disabled' : 'person.enabled',
     entityId: before.entityId,
