@@ -10,6 +10,7 @@ import { statementRoutes } from './billing/statement';
 import { summaryRoutes } from './billing/summary';
 import { transactionRoutes } from './billing/transaction';
 import { transactionSearchRoutes } from './billing/transaction-search';
+import { passkeyRoutes } from './console/passkey';
 import { personRoutes } from './console/persons';
 import { waitingActRoutes } from './console/waiting-acts';
 import { customerRoutes } from './customer/customer';
@@ -58,6 +59,10 @@ export function routes({ config }: Pick<ApiDeps, 'config'>): Route[] {
  * @param table of the API
  */
 export function consoleRoutes(table: readonly Route[]): Route[] {
-  const rows: Route[] = [...personRoutes, ...waitingActRoutes(() => [...table, ...rows])];
+  const rows: Route[] = [
+    ...personRoutes,
+    ...passkeyRoutes,
+    ...waitingActRoutes(() => [...table, ...rows]),
+  ];
   return rows;
 }
