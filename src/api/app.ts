@@ -59,10 +59,6 @@ export function routes({ config }: Pick<ApiDeps, 'config'>): Route[] {
  * @param table of the API
  */
 export function consoleRoutes(table: readonly Route[]): Route[] {
-  const rows: Route[] = [
-    ...personRoutes,
-    ...passkeyRoutes,
-    ...waitingActRoutes(() => [...table, ...rows]),
-  ];
+  const rows: Route[] = [...personRoutes, ...passkeyRoutes, ...waitingActRoutes(() => [...table, ...rows])];
   return rows;
 }

@@ -120,13 +120,7 @@ async function decide(
   await recordAuditEvent(trx, actorOf(call), {
     action: `person.act_${state}`,
     entityId: call.caller.entityId,
-    after: {
-      actId,
-      operation,
-      role,
-      ...(state === 'approved' && { commitId: trx.commitId }),
-      ...(refusal && { refusal }),
-    },
+    after: { actId, operation, role, commitId: trx.commitId, ...(refusal && { refusal }) },
   });
 }
 

@@ -27,7 +27,7 @@ export async function waitingReply(
   const { personId, role } = caller.person;
   const actId = await askSecond(trx, { personId, operation, leastRole, request: { params, body } }, moved);
   if (actId === undefined) return undefined;
-  const after = { actId, operation, role };
+  const after = { actId, operation, role, commitId: trx.commitId };
   await recordAuditEvent(trx, actorOf(call), {
     action: 'person.act_asked',
     entityId: caller.entityId,

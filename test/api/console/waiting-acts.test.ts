@@ -241,7 +241,7 @@ describe('a decision', () => {
     );
     const of = { actId, operation: 'initiateRefund', role: 'clerk' };
     expect(found.map(({ actor, action, after }) => [actor, action, after])).toEqual([
-      [asker.personId, 'person.act_asked', of],
+      [asker.personId, 'person.act_asked', { ...of, commitId: expect.any(String) as string }],
       [other.personId, 'person.act_approved', { ...of, ...event }],
       [asker.personId, 'person.initiate_refund', { role: 'clerk', ...event }],
     ]);
