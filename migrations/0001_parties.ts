@@ -196,7 +196,8 @@ export const sql = `
       after          jsonb,
       own_request_id uuid
     );
-    CREATE INDEX audit_events_by_time ON audit_events (entity_id, recorded_at) WHERE (after ->> 'exceptionId') IS NULL;
+    CREATE INDEX audit_events_by_time ON audit_events (entity_id, recorded_at)
+      WHERE (after ->> 'exceptionId') IS NULL AND (after ->> 'commitId') IS NULL;
     CREATE INDEX audit_events_of_actor ON audit_events (actor, id);
     CREATE INDEX audit_events_of_entity ON audit_events (entity_id, id);
     CREATE INDEX audit_events_of_exception ON audit_events (((after ->> 'exceptionId')))

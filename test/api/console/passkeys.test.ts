@@ -170,10 +170,15 @@ describe('an invitation', () => {
       status: 401,
     });
     await disable(false);
-    const { sealed, options } = await optionsFor({ invitation: added.invitation });
+    // Nor does a link of the time before open again.
+    expect(await ask('/console/passkey-options', { invitation: added.invitation })).toMatchObject({
+      status: 401,
+    });
+    const { invitation } = await invite(added);
+    const { sealed, options } = await optionsFor({ invitation });
     await setEntityStatus(db, shop.entityId, 'disabled');
     const passkey = new Authenticator(CONSOLE_URL).make(options);
-    expect(await ask('/console/session', { invitation: added.invitation, sealed, passkey })).toMatchObject({
+    expect(await ask('/console/session', { invitation, sealed, passkey })).toMatchObject({
       status: 401,
     });
   });

@@ -181,6 +181,7 @@ function Decide({ of: one, done }: { of: Decision; done: (message: string) => vo
     <Act
       name="Change …"
       label={`Change what ${name} may charge`}
+      lowest="admin"
       title={`What may ${name} charge from now on?`}
       yes="Yes, the customer says so"
       send={async () => {

@@ -12,16 +12,18 @@ import { Customers } from './customers';
 import { Overview } from './overview';
 import { Alert } from './parts';
 import { Payments } from './payments';
+import { Persons } from './persons';
 import { Schedules } from './schedules';
-import { SignIn } from './sign-in';
+import { Invitation, SignIn } from './sign-in';
 import { Statements } from './statements';
 import { Waiting } from './waiting';
 
-/** A bank alone has customers whose names it knows; what waits is for persons. */
+/** A bank alone has customers whose names it knows; persons alone have passkeys, and approve. */
 const isFor =
   ({ role, person }: Session) =>
   ({ page }: (typeof PAGES)[number]) =>
-    (page !== 'customers' || role === 'bank') && (page !== 'waiting' || person !== undefined);
+    (page !== 'customers' || role === 'bank') &&
+    ((page !== 'waiting' && page !== 'persons') || person !== undefined);
 
 const PAGES = [
   { page: 'overview', title: 'Overview', Content: Overview },
@@ -32,15 +34,24 @@ const PAGES = [
   { page: 'webhooks', title: 'Webhooks', Content: Deliveries },
   { page: 'statements', title: 'Statements', Content: Statements },
   { page: 'waiting', title: 'Waiting for you', Content: Waiting },
+  { page: 'persons', title: 'Persons', Content: Persons },
 ] as const;
 
 type Who = { session?: Session | undefined; known: boolean; ended: boolean };
 
+/** Taken out of the address at once: nobody may find it in the browser's history. */
+function takeInvitation(): string | undefined {
+  const [, invitation] = /^#invitation=(.+)$/.exec(location.hash) ?? [];
+  if (invitation !== undefined) history.replaceState(null, '', location.pathname);
+  return invitation;
+}
+
 function Console() {
   const [{ session, known, ended }, setWho] = useState<Who>({ known: false, ended: false });
+  const [invitation, setInvitation] = useState(takeInvitation);
   const [error, setError] = useState<string>();
+  const found = (own?: Session) => setWho({ session: own, known: true, ended: false });
   useEffect(() => {
-    const found = (own?: Session) => setWho({ session: own, known: true, ended: false });
     watchSession({ ended: () => setWho({ known: true, ended: true }), renewed: found });
     readSession().then(found, (failed: unknown) => setError(inWords(failed)));
   }, []);
@@ -58,12 +69,15 @@ function Console() {
       </main>
     );
   }
-  if (session === undefined) {
-    return <SignIn ended={ended} done={(found) => setWho({ session: found, known: true, ended: false })} />;
-  }
+  const enter = (own: Session) => {
+    setInvitation(undefined);
+    found(own);
+  };
+  if (invitation !== undefined) return <Invitation invitation={invitation} done={enter} />;
+  if (session === undefined) return <SignIn ended={ended} done={enter} />;
   return (
     <Signed.Provider value={session}>
-      <Frame session={session} leave={() => setWho({ known: true, ended: false })} />
+      <Frame session={session} leave={() => found()} />
     </Signed.Provider>
   );
 }
@@ -103,6 +117,12 @@ function Frame({ session, leave }: { session: Session; leave: () => void }) {
           <div class="who row">
             <span>
               {session.name} <span class="badge">{session.role}</span>
+              {session.person && (
+                <span class="small quiet">
+                  {' '}
+                  {session.person.email}, {session.person.role}
+                </span>
+              )}
             </span>
             <button
               type="button"
