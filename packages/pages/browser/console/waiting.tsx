@@ -44,6 +44,11 @@ const OPERATIONS = new Map([
   ['setTwoPersonLimit', 'Change the limit of two persons'],
 ]);
 
+const WAYS = {
+  approve: 'it is done at once, as it would be judged now.',
+  refuse: 'nothing is done, and it can be asked for again.',
+};
+
 /** Acts that wait for a second person, what became of the others, and the limit. */
 export function Waiting() {
   const loaded = useAnswered<Acts>('/v1/console/waiting-acts', ask);
@@ -53,23 +58,21 @@ export function Waiting() {
       {notice}
       <Show loaded={loaded} what="What waits">
         {({ acts, twoPersonAbove }) => {
-          const waiting = acts.filter(({ state }) => state === 'waiting');
+          const shown = (waits: boolean) =>
+            acts
+              .filter(({ state }) => (state === 'waiting') === waits)
+              .map((one) => <OneAct key={one.actId} of={one} done={done} />);
+          const [waiting, ended] = [shown(true), shown(false)];
           return (
             <>
               {waiting.length === 0 && (
                 <p class="card empty quiet">Nothing waits for a second person’s approval.</p>
               )}
-              {waiting.map((one) => (
-                <OneAct key={one.actId} of={one} done={done} />
-              ))}
-              {waiting.length < acts.length && (
+              {waiting}
+              {ended.length > 0 && (
                 <details>
                   <summary>Decided, or lapsed</summary>
-                  {acts
-                    .filter(({ state }) => state !== 'waiting')
-                    .map((one) => (
-                      <OneAct key={one.actId} of={one} done={done} />
-                    ))}
+                  {ended}
                 </details>
               )}
               <Limit above={twoPersonAbove} done={done} />
@@ -86,8 +89,11 @@ function OneAct({ of: one, done }: { of: WaitingAct; done: (message: string) => 
   const sum = one.amount !== null && one.currency !== null ? `, ${money(one.amount, one.currency)}` : '';
   const title = `${OPERATIONS.get(one.operation) ?? one.operation}${sum}`;
   const waits = one.state === 'waiting';
-  const decide = async (how: 'approve' | 'refuse') => {
-    const { message, data } = await change('POST', `/v1/console/waiting-acts/${one.actId}/${how}`);
+  const ways = (['approve', 'refuse'] as const).filter(
+    (way) => waits && (way === 'refuse' || one.whyNot === undefined),
+  );
+  const decide = async (way: keyof typeof WAYS) => {
+    const { message, data } = await change('POST', `/v1/console/waiting-acts/${one.actId}/${way}`);
     const { invitationUrl } = (data ?? {}) as { invitationUrl?: string };
     return invitationUrl === undefined ? message : `${message}: ${invitationUrl}`;
   };
@@ -110,32 +116,22 @@ function OneAct({ of: one, done }: { of: WaitingAct; done: (message: string) => 
       />
       {waits && one.whyNot !== undefined && <p class="quiet">{one.whyNot}.</p>}
       <div class="row">
-        {waits && one.whyNot === undefined && (
+        {ways.map((way) => (
           <Act
-            name="Approve …"
-            label={`Approve: ${title}`}
+            key={way}
+            name={`${stateInWords(way)} …`}
+            label={`${stateInWords(way)}: ${title}`}
             lowest={one.leastRole}
-            title="Approve it?"
-            yes="Yes, approve it"
-            send={() => decide('approve')}
+            title={`${stateInWords(way)} it?`}
+            yes={`Yes, ${way} it`}
+            send={() => decide(way)}
             done={done}
           >
-            <p>{title}: it is done at once, as it would be judged now.</p>
+            <p>
+              {title}: {WAYS[way]}
+            </p>
           </Act>
-        )}
-        {waits && (
-          <Act
-            name="Refuse …"
-            label={`Refuse: ${title}`}
-            lowest={one.leastRole}
-            title="Refuse it?"
-            yes="Yes, refuse it"
-            send={() => decide('refuse')}
-            done={done}
-          >
-            <p>{title}: nothing is done, and it can be asked for again.</p>
-          </Act>
-        )}
+        ))}
       </div>
     </section>
   );
@@ -156,18 +152,17 @@ function Limit({ above, done }: { above: Acts['twoPersonAbove']; done: (message:
   const all = [...new Set([...currencies, ...Object.keys(above ?? {})])];
   const [next, setNext] = useState<Record<string, string>>({});
   const of = (currency: string) => next[currency] ?? String(above?.[currency] ?? '');
+  const sums = Object.entries(above ?? {})
+    .map(([currency, amount]) => money(amount, currency))
+    .join(', ');
   const given = all.filter((currency) => of(currency) !== '');
   return (
     <section class="card stack" aria-labelledby="limit">
       <h2 id="limit">The limit of two persons</h2>
       <p class="quiet">
-        {above === null
+        {sums === ''
           ? 'There is none: each person acts alone.'
-          : `A refund, or an answer that moves money, waits for a second person above ${Object.entries(above)
-              .map(([currency, amount]) => money(amount, currency))
-              .join(
-                ', ',
-              )}, alone or with what its person did alone in the last 24 hours. Persons and this limit are changed by two admins.`}
+          : `A refund, or an answer that moves money, waits for a second person above ${sums}, alone or with what its person did alone in the last 24 hours. Two admins change persons and this limit.`}
       </p>
       <div>
         <Act
