@@ -18,7 +18,10 @@ import { WEBHOOK_TYPES } from '../../domain/webhook/webhook';
 import { id, oneOf, pagination } from '../http/request-fields';
 
 const deliveriesQuery = z.strictObject({
-  status: oneOf(DELIVERY_STATUSES, 'Only those with this status').optional(),
+  status: oneOf(
+    [...DELIVERY_STATUSES, 'withdrawn'],
+    'Only those with this status; `failed` leaves out those that were `withdrawn`',
+  ).optional(),
   webhookType: oneOf(WEBHOOK_TYPES, 'Only those of this type').optional(),
   ...pagination(Object.keys(DELIVERY_SORTS) as ['createdAt', 'webhookType']),
 });

@@ -62,13 +62,16 @@ export const DELIVERY_SORTS = {
 export async function listDeliveries(
   db: Executor,
   entityId: string,
-  filter: { status?: DeliveryStatus | undefined; webhookType?: WebhookType | undefined },
+  filter: { status?: DeliveryStatus | 'withdrawn' | undefined; webhookType?: WebhookType | undefined },
   page: Page<keyof typeof DELIVERY_SORTS>,
 ): Promise<Listed<DeliveryRecord>> {
   const { status, webhookType } = filter;
   const from = sql`webhook_deliveries d WHERE ${allOf(
     sql`d.entity_id = ${entityId}`,
-    status !== undefined && sql`d.status = ${literal(status)}`,
+    status === 'withdrawn'
+      ? sql`d.withdrawn_at IS NOT NULL`
+      : status !== undefined && sql`d.status = ${literal(status)}`,
+    status === 'failed' && sql`d.withdrawn_at IS NULL`,
     webhookType !== undefined && sql`d.webhook_type = ${webhookType}`,
   )}`;
   const listed = await listPage<Delivery>(

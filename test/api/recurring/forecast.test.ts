@@ -221,6 +221,32 @@ describe('who sees it', () => {
     }
   });
 
+  it('leads from each day to the schedules that it is the sum of, for each party', async () => {
+    const daily = await make('2031-01-30T09:00:00Z', { frequency: 'daily', amount: 100n });
+    const once = await make('2031-01-31T09:00:00Z', { maxBillings: 1 });
+    const found = async (by: Caller, body: object) =>
+      (await by.post('/v1/billing/recurring/search', body)).body.data as {
+        schedules: { scheduleId: string }[];
+      };
+    for (const role of ROLES) {
+      expect(await told('?days=13', parties[role])).toEqual([
+        '2031-01-30 1×1',
+        '2031-01-31 2×1501',
+        '2031-02-01 1×1',
+      ]);
+      const on = async (dueOn: string, dueInDays = 13) =>
+        (await found(parties[role], { dueOn, dueInDays })).schedules.map(({ scheduleId }) => scheduleId);
+      expect(await on('2031-01-31')).toEqual([once, daily]);
+      expect(await on('2031-02-01')).toEqual([daily]);
+      expect(await on('2031-01-29')).toEqual([]);
+      // The day is not of that forecast.
+      expect(await on('2031-02-01', 12)).toEqual([]);
+    }
+    const stranger = await served.parties();
+    await moveTo('2031-01-20T10:00:00Z', stranger);
+    expect(await found(stranger.provider, { dueOn: '2031-01-31' })).toMatchObject({ schedules: [] });
+  });
+
   it('is a provider for all its merchants together, each by its own clock, or for one', async () => {
     await make('2031-01-31T09:00:00Z');
     const other = await served.parties();

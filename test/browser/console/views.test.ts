@@ -39,6 +39,8 @@ const VIEWS: Record<string, View> = {
       await choose(page, 'Resolved');
       await shows(page, 'Resolved', 'No money moved');
       await page.reload();
+      await shows(page, 'No money moved');
+      await choose(page, 'Open');
     },
     shows: [
       'The bank gave two different answers',

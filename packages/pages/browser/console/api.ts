@@ -158,6 +158,8 @@ export async function act(path: string, body?: object, key?: string): Promise<st
   return (await read(await asSession('POST', path, body, headers))).message ?? 'Done';
 }
 
+export const change = async (path: string, body: object) => read(await asSession('PATCH', path, body));
+
 /**
  * The link to a file of the API. A link cannot carry a CSRF header. The session's id in its path
  * keeps the link from working for another session of the same browser.
@@ -165,7 +167,7 @@ export async function act(path: string, body?: object, key?: string): Promise<st
 export const fileAt = (path: string) => `/console/api/as/${sessionId}${path}`;
 
 async function asSession(
-  method: 'GET' | 'POST',
+  method: 'GET' | 'POST' | 'PATCH',
   path: string,
   body?: object,
   headers = {},

@@ -1,13 +1,20 @@
 import { useState } from 'preact/hooks';
+import { go, to, type Address } from './address';
+import { query } from './api';
 
-/** A filter and a page of its list. A new filter begins at the first page. */
-export function usePaged<Value>(first: Value) {
-  const [{ chosen, page }, set] = useState({ chosen: first, page: 1 });
+/** A filter in the address, and a page of its list. A new filter begins at the first page. */
+export function usePaged<Value extends string>(
+  { page: place, parameters }: Address,
+  name: string,
+  first: Value,
+) {
+  const chosen = (parameters.get(name) ?? first) as Value;
+  const [{ of, page }, turn] = useState({ of: chosen, page: 1 });
   return {
     chosen,
-    page,
-    choose: (another: Value) => set({ chosen: another, page: 1 }),
-    go: (to: number) => set({ chosen, page: to }),
+    page: of === chosen ? page : 1,
+    choose: (another: Value) => go(to(place) + query({ [name]: another })),
+    go: (wanted: number) => turn({ of: chosen, page: wanted }),
   };
 }
 

@@ -4,15 +4,19 @@ import { money } from '../parts/money';
 import { to, type Address } from './address';
 import { ask, query } from './api';
 import { Consent } from './consent';
-import { useMoment } from './context';
+import { useMoment, useSession } from './context';
+import { CustomerOfMerchant } from './customer-of-merchant';
 import { Show, useAnswered, useLoaded } from './loaded';
 import { Badge, Facts, Ids } from './parts';
 import { paymentsAt } from './payment-filter';
+import { FoundSchedules } from './schedules';
 import { SearchForm } from './search-form';
 import { Pages, Table } from './table';
 import { stateInWords } from './words';
 
 export function Customers({ address: { id } }: { address: Address }) {
+  const { role } = useSession();
+  if (id !== undefined && role !== 'bank') return <CustomerOfMerchant id={id} key={id} />;
   return id === undefined ? <CustomerList /> : <CustomerShown id={id} key={id} />;
 }
 
@@ -101,7 +105,10 @@ function CustomerShown({ id }: { id: string }) {
                 <Ids of={{ Customer: id, lookupID: one.lookupID }} />
               </section>
               <Allowed id={id} />
-              <Subscribed id={id} />
+              <section class="card stack" aria-labelledby="subscribed">
+                <h2 id="subscribed">Schedules</h2>
+                <FoundSchedules body={{ customerId: id }} />
+              </section>
             </>
           )
         }
@@ -148,38 +155,6 @@ function Allowed({ id }: { id: string }) {
               </details>
             ))}
           </>
-        )}
-      </Show>
-    </section>
-  );
-}
-
-function Subscribed({ id }: { id: string }) {
-  const loaded = useLoaded<'listSubscriptions'>(
-    `/v1/bank/customer/subscriptions${query({ customerId: id })}`,
-  );
-  return (
-    <section class="card stack" aria-labelledby="subscribed">
-      <h2 id="subscribed">Schedules</h2>
-      <Show loaded={loaded} what="The schedules">
-        {({ subscriptions }) => (
-          <Table
-            caption="Schedules of the customer"
-            rows={subscriptions}
-            keyOf={({ scheduleId }) => scheduleId}
-            empty="No merchant charges this customer by a schedule."
-            columns={[
-              {
-                name: 'Schedule',
-                cell: (one) => (
-                  <a href={to('schedules', one.scheduleId)}>{one.description ?? 'Without a description'}</a>
-                ),
-              },
-              { name: 'Merchant', cell: ({ merchant }) => merchant.name },
-              { name: 'Amount', number: true, cell: (one) => money(one, one.currency) },
-              { name: 'Status', cell: ({ status }) => <Badge of={status} /> },
-            ]}
-          />
         )}
       </Show>
     </section>

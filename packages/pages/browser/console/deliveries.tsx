@@ -7,14 +7,24 @@ import { Show, useLoaded, useNotice } from './loaded';
 import { Pages, Table } from './table';
 import { attemptInWords, DeliveryState, RealTimes, SendAgain, WebhookPage, whyUnattempted } from './webhook';
 
-const STATES = { '': 'All', failed: 'Failed', pending: 'Being tried', delivered: 'Delivered' } as const;
+const STATES = {
+  '': 'All',
+  failed: 'Failed',
+  pending: 'Being tried',
+  delivered: 'Delivered',
+  withdrawn: 'Withdrawn',
+} as const;
 
 /** Webhooks to the party's own URL, which the reader can send again. */
-export const Deliveries = ({ address: { id } }: { address: Address }) =>
-  id === undefined ? <DeliveryList /> : <WebhookPage id={id} key={id} />;
+export const Deliveries = ({ address }: { address: Address }) =>
+  address.id === undefined ? (
+    <DeliveryList address={address} />
+  ) : (
+    <WebhookPage id={address.id} key={address.id} />
+  );
 
-function DeliveryList() {
-  const { chosen: status, page, choose, go } = usePaged<keyof typeof STATES>('');
+function DeliveryList({ address }: { address: Address }) {
+  const { chosen: status, page, choose, go } = usePaged<keyof typeof STATES>(address, 'status', '');
   const loaded = useLoaded<'listDeliveries'>(`/v1/webhooks/deliveries${query({ status, page })}`);
   const { notice, done } = useNotice(loaded);
   const moment = useMoment();

@@ -67,7 +67,9 @@ function Console() {
 function Frame({ session, leave }: { session: Session; leave: () => void }) {
   const address = useAddress();
   const pages = PAGES.filter(isFor(session.role));
-  const { page, title, Content } = pages.find((one) => one.page === address.page) ?? PAGES[0];
+  // Each role has the page of one customer, and the bank the list.
+  const offered = address.id === undefined ? pages : PAGES;
+  const { page, title, Content } = offered.find((one) => one.page === address.page) ?? PAGES[0];
   const heading = useRef<HTMLHeadingElement>(null);
   const [error, setError] = useState<string>();
   const isFirst = useRef(true);
@@ -75,6 +77,8 @@ function Frame({ session, leave }: { session: Session; leave: () => void }) {
     document.title = `${title} · Assent console`;
     // Keyboards and screen readers go on from the new page's heading.
     if (!isFirst.current) heading.current?.focus();
+    // On a phone the bar is wider than the screen.
+    document.querySelector('nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
     isFirst.current = false;
   }, [title, address.id]);
 
@@ -83,6 +87,15 @@ function Frame({ session, leave }: { session: Session; leave: () => void }) {
       <a class="button skip" href={`#${CONTENT}`} onClick={(event) => jump(event, heading.current)}>
         Skip to the content
       </a>
+      {address.id === undefined && page !== 'overview' && (
+        <a
+          class="button skip"
+          href={`#${CONTENT}`}
+          onClick={(event) => jump(event, firstOfList() ?? heading.current)}
+        >
+          Skip to the list
+        </a>
+      )}
       <header class="bar">
         <div class="bar-inner row">
           <strong>
@@ -122,6 +135,8 @@ function Frame({ session, leave }: { session: Session; leave: () => void }) {
 }
 
 const CONTENT = 'content';
+
+const firstOfList = () => document.querySelector<HTMLElement>('main .rows tbody a');
 
 /** Moves the focus without the link's own change of the address, which names the page. */
 function jump(event: MouseEvent, heading: HTMLElement | null): void {

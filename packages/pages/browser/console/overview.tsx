@@ -3,8 +3,10 @@ import type { ForecastDay, SummaryDay, SummaryTotal } from '../../../client/src/
 import { money } from '../parts/money';
 import { reasonInWords } from '../parts/payment-words';
 import { query, type DataOf } from './api';
-import { go } from './address';
+import { go, to } from './address';
+import { Attention } from './attention';
 import { Chart, type Bars } from './chart';
+import { Choice } from './choice';
 import { useCounted, type Counted } from './counted';
 import {
   addDays,
@@ -21,16 +23,19 @@ import { Show, useLoaded } from './loaded';
 import { Figure } from './parts';
 import { Table, type Column } from './table';
 
-const FORECAST_DAYS = 30;
+/** Days of a forecast. */
+const DAYS = { 7: '7 days', 30: '30 days', 60: '60 days', 90: '90 days' } as const;
 
 export function Overview() {
   // `undefined` is the current month, which the service knows: a test clock may be years ahead.
   const [month, setMonth] = useState<string>();
   const span = month === undefined ? {} : { from: month, to: lastOfMonth(month) };
   const summary = useLoaded<'getSummary'>(`/v1/summary${query(span)}`);
-  const forecast = useLoaded<'getForecast'>(`/v1/forecast?days=${FORECAST_DAYS}`);
+  const [ahead, setAhead] = useState<`${keyof typeof DAYS}`>('30');
+  const forecast = useLoaded<'getForecast'>(`/v1/forecast?days=${ahead}`);
   return (
     <>
+      <Attention />
       <Show loaded={summary} what="The month">
         {(found) => (
           <>
@@ -40,9 +45,12 @@ export function Overview() {
         )}
       </Show>
       <section class="card stack" aria-labelledby="due">
-        <h2 id="due">Due in the next {FORECAST_DAYS} days</h2>
+        <div class="head">
+          <h2 id="due">Due in the next {DAYS[ahead]}</h2>
+          <Choice name="Look ahead" value={ahead} names={DAYS} choose={setAhead} />
+        </div>
         <Show loaded={forecast} what="The forecast">
-          {({ days }) => <Due days={days} />}
+          {({ days }) => <Due days={days} ahead={ahead} />}
         </Show>
       </section>
     </>
@@ -243,19 +251,26 @@ function Declined({ of: { currency, declined }, from, to }: Span & { of: Summary
   );
 }
 
-function Due({ days }: { days: ForecastDay[] }) {
+/** @param ahead days of the forecast, which the schedules of a day are found by */
+function Due({ days, ahead }: { days: ForecastDay[]; ahead: string }) {
   const currencies = [...new Set(days.map(({ currency }) => currency))];
   if (currencies.length === 0) return <p class="empty quiet">No schedule will charge in this time.</p>;
   return (
     <>
       {currencies.map((currency) => (
-        <DueIn key={currency} currency={currency} days={days.filter((day) => day.currency === currency)} />
+        <DueIn
+          key={currency}
+          currency={currency}
+          ahead={ahead}
+          days={days.filter((day) => day.currency === currency)}
+        />
       ))}
     </>
   );
 }
 
-function DueIn({ days, currency }: { days: ForecastDay[]; currency: string }) {
+function DueIn({ days, currency, ahead }: { days: ForecastDay[]; currency: string; ahead: string }) {
+  const on = (dueOn: string) => to('schedules') + query({ dueOn, dueInDays: ahead });
   const bars = useMemo((): Bars => {
     const first = days[0]?.date ?? '';
     const last = days.at(-1)?.date ?? first;
@@ -264,13 +279,15 @@ function DueIn({ days, currency }: { days: ForecastDay[]; currency: string }) {
     return {
       labels: all.map(shortDay),
       series: [{ name: 'Due', colour: 'accent', values: all.map((day) => of.get(day) ?? 0) }],
+      pick: (n) => go(on(all[n] ?? first)),
     };
-  }, [days]);
-  const count = days.reduce((sum, day) => sum + day.count, 0);
+  }, [days, ahead]);
+  const sum = (what: 'count' | 'amount') => days.reduce((total, day) => total + day[what], 0);
   return (
     <>
       <p>
-        {counted(count, 'charge')} in {currency}, {spanInWords(days[0]?.date ?? '', days.at(-1)?.date ?? '')}.
+        <strong>{money(sum('amount'), currency)}</strong> by {counted(sum('count'), 'charge')},{' '}
+        {spanInWords(days[0]?.date ?? '', days.at(-1)?.date ?? '')}.
       </p>
       <Chart
         bars={bars}
@@ -284,7 +301,7 @@ function DueIn({ days, currency }: { days: ForecastDay[]; currency: string }) {
           keyOf={({ date }) => date}
           empty="Nothing falls due."
           columns={[
-            { name: 'Day', cell: ({ date }) => longDay(date) },
+            { name: 'Day', cell: ({ date }) => <a href={on(date)}>{longDay(date)}</a> },
             { name: 'Charges', number: true, cell: (day) => wholeNumber(day.count) },
             { name: 'Amount', number: true, cell: (day) => money(day, currency) },
           ]}
