@@ -1,6 +1,6 @@
 /**
- * Banks, merchants and providers, with their credentials. Mode and time zone of the database.
- * Idempotency keys, rate limits, business clocks, and the audit events of operators.
+ * Banks, merchants and providers, with their credentials and persons. Mode and time zone of the
+ * database. Idempotency keys, rate limits, business clocks, and audit events.
  */
 export const sql = `
     -- Clusters older than Postgres 15 let everybody create in this schema. Production names the
@@ -112,6 +112,8 @@ export const sql = `
       -- When a test clock last moved, in real time: what a jump made due is not late by the whole
       -- jump.
       clock_moved_at   timestamptz,
+      -- Since then persons alone sign in to the console: an admin of it has had a passkey.
+      persons_since    timestamptz,
       UNIQUE (provider_id, client_ref),
       CHECK (left(id, 4) = CASE type WHEN 'bank' THEN 'bnk_' WHEN 'merchant' THEN 'mch_' ELSE 'prv_' END),
       CHECK (type = 'merchant' OR (provider_id IS NULL AND trust_level = 'untrusted')),
@@ -123,7 +125,7 @@ export const sql = `
     -- Whether any has been moved is asked at each new connection of production.
     CREATE INDEX entities_moved_clock ON entities (id) WHERE clock_offset <> '0' OR clock_target IS NOT NULL;
     GRANT SELECT, INSERT (id, type, name, email, website, icon, provider_id, client_ref),
-      UPDATE (trust_level, status, clock_offset, clock_target, token_generation, clock_moved_at) ON entities TO assent_app;
+      UPDATE (trust_level, status, clock_offset, clock_target, token_generation, clock_moved_at, persons_since) ON entities TO assent_app;
 
     CREATE FUNCTION refuse_moved_clock() RETURNS trigger LANGUAGE plpgsql
       SET search_path = pg_catalog, pg_temp AS $$
@@ -177,7 +179,8 @@ export const sql = `
     CREATE TABLE audit_events (
       id             bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
       recorded_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
-      -- operator:<login> for the command line, otherwise the id of the entity that called.
+      -- operator:<login> for the command line, otherwise the id of the entity that called, or of the
+      -- person who called for it.
       actor          text NOT NULL CHECK (length(actor) BETWEEN 1 AND 200),
       action         text NOT NULL CHECK (action ~ '^[a-z_]+[.][a-z_]+$'),
       -- Whom it was done to; null for the keys of the whole service.
@@ -194,6 +197,9 @@ export const sql = `
     CREATE INDEX audit_events_of_entity ON audit_events (entity_id, id);
     CREATE INDEX audit_events_of_exception ON audit_events (((after ->> 'exceptionId')))
       WHERE (after ->> 'exceptionId') IS NOT NULL;
+    -- The act of a person by which the transaction of another event came.
+    CREATE INDEX audit_events_of_commit ON audit_events (((after ->> 'commitId')))
+      WHERE (after ->> 'commitId') IS NOT NULL;
     CREATE INDEX audit_events_of_period ON audit_events (((after ->> 'month')), id)
       WHERE action IN ('period.closed', 'period.reopened');
     GRANT SELECT, INSERT ON audit_events TO assent_app;
@@ -219,7 +225,10 @@ export const sql = `
 
     CREATE TABLE client_credentials (
       client_id             text PRIMARY KEY CHECK (left(client_id, 4) = 'cli_'),
-      entity_id             text NOT NULL UNIQUE REFERENCES entities,
+      entity_id             text NOT NULL REFERENCES entities,
+      name                  text NOT NULL CHECK (length(name) BETWEEN 1 AND 200),
+      scopes                text[] NOT NULL
+                            CHECK (scopes <> '{}' AND scopes <@ '{read,bill,refund,manage}'),
       secret_hash           bytea NOT NULL
                             CHECK (get_byte(secret_hash, 0) = 1
                               AND length(secret_hash) = 34 + get_byte(secret_hash, 1)),
@@ -228,10 +237,64 @@ export const sql = `
                             CHECK (get_byte(previous_secret_hash, 0) = 1
                               AND length(previous_secret_hash) = 34 + get_byte(previous_secret_hash, 1)),
       previous_secret_until timestamptz,
+      created_at            timestamptz NOT NULL DEFAULT clock_timestamp(),
+      -- For good: another client takes its place.
+      disabled_at           timestamptz,
       CHECK ((previous_secret_hash IS NULL) = (previous_secret_until IS NULL))
     );
-    GRANT SELECT, INSERT, UPDATE (secret_hash, previous_secret_hash,
-      previous_secret_until) ON client_credentials TO assent_app;
+    CREATE INDEX client_credentials_of_entity ON client_credentials (entity_id, created_at);
+    CREATE UNIQUE INDEX client_credentials_one_of_name ON client_credentials (entity_id, name)
+      WHERE disabled_at IS NULL;
+    GRANT SELECT, INSERT, UPDATE (secret_hash, previous_secret_hash, previous_secret_until,
+      disabled_at) ON client_credentials TO assent_app;
+
+    CREATE TRIGGER client_credentials_record_time BEFORE INSERT ON client_credentials
+      FOR EACH ROW EXECUTE FUNCTION set_record_time_created_at();
+
+    -- People who act for an entity in the console.
+    CREATE TABLE persons (
+      id              text PRIMARY KEY CHECK (left(id, 4) = 'psn_'),
+      entity_id       text NOT NULL REFERENCES entities,
+      role            text NOT NULL CHECK (role IN ('viewer', 'clerk', 'admin')),
+      email_encrypted bytea NOT NULL,
+      email_index     bytea NOT NULL CHECK (length(email_index) = 32),
+      disabled_at     timestamptz,
+      created_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
+      UNIQUE (entity_id, email_index)
+    );
+    GRANT SELECT, INSERT (id, entity_id, role, email_encrypted, email_index),
+      UPDATE (role, disabled_at) ON persons TO assent_app;
+
+    CREATE TRIGGER persons_record_time BEFORE INSERT ON persons
+      FOR EACH ROW EXECUTE FUNCTION set_record_time_created_at();
+
+    CREATE TABLE passkeys (
+      -- In base64url. A session names its passkey, in a cookie that browsers keep up to 4 kB.
+      credential_id text PRIMARY KEY CHECK (length(credential_id) BETWEEN 1 AND 700),
+      person_id     text NOT NULL REFERENCES persons,
+      -- Of the person.
+      entity_id     text NOT NULL REFERENCES entities,
+      -- COSE.
+      public_key    bytea NOT NULL CHECK (length(public_key) <= 2048),
+      -- Uses that the authenticator has counted; many count none.
+      counter       bigint NOT NULL CHECK (counter >= 0),
+      transports    text[] NOT NULL,
+      created_at    timestamptz NOT NULL DEFAULT clock_timestamp()
+    );
+    CREATE INDEX passkeys_of_person ON passkeys (person_id);
+    GRANT SELECT, INSERT (credential_id, person_id, entity_id, public_key, counter, transports), UPDATE (counter),
+      DELETE ON passkeys TO assent_app;
+
+    CREATE TRIGGER passkeys_record_time BEFORE INSERT ON passkeys
+      FOR EACH ROW EXECUTE FUNCTION set_record_time_created_at();
+
+    -- A person's latest, until it is used.
+    CREATE TABLE invitations (
+      person_id  text PRIMARY KEY REFERENCES persons,
+      token_hash bytea NOT NULL CHECK (length(token_hash) = 32),
+      expires_at timestamptz NOT NULL
+    );
+    GRANT SELECT, INSERT, UPDATE (token_hash, expires_at), DELETE ON invitations TO assent_app;
 
     CREATE TABLE ended_console_sessions (
       id      text PRIMARY KEY CHECK (length(id) <= 40),

@@ -135,6 +135,19 @@ export const sql = `
       AFTER UPDATE OF secret_hash, previous_secret_hash, previous_secret_until ON client_credentials
       DEFERRABLE INITIALLY DEFERRED
       FOR EACH ROW EXECUTE FUNCTION require_audit_event('^client_secret[.]');
+    CREATE CONSTRAINT TRIGGER client_credentials_end_is_on_record AFTER UPDATE OF disabled_at ON client_credentials
+      DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION require_audit_event('^client[.]disabled$');
+
+    CREATE CONSTRAINT TRIGGER entities_persons_are_on_record AFTER UPDATE OF persons_since ON entities
+      DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION require_audit_event('^person[.]');
+    CREATE CONSTRAINT TRIGGER persons_are_on_record AFTER INSERT OR UPDATE OF role, disabled_at ON persons
+      DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION require_audit_event('^person[.]');
+    CREATE CONSTRAINT TRIGGER passkeys_are_on_record AFTER INSERT ON passkeys
+      DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION require_audit_event('^person[.]passkey_made$');
 
     -- A transition counts its row's events, of which one has the new number.
     CREATE FUNCTION require_event() RETURNS trigger LANGUAGE plpgsql

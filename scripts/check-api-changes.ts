@@ -81,14 +81,20 @@ function titleOf(choice: JsonSchema): string | undefined {
   return ((choice['x-roles'] as string[] | undefined) ?? told).join(', ') || undefined;
 }
 
+/** Clients and tokens of a release before scopes have all of them. */
+const FIRST_SCOPES = ['api-security-scope-added', 'api-security-component-type-changed'];
+
+const hasScopes = (document: OpenApiDocument) => JSON.stringify(document).includes('"clientCredentials"');
+
 function compare(released: OpenApiDocument, current: OpenApiDocument): ApiChange[] {
   const folder = mkdtempSync(path.join(tmpdir(), 'assent-api-'));
   try {
     for (const [n, document] of [released, current].entries())
       writeFileSync(path.join(folder, `${n}.json`), JSON.stringify(withWebhooksRead(withoutNames(document))));
     // The policy: whoever calls takes a word or a webhook that is new to it for an unknown one.
-    const added = ['enum-value', 'any-of'].map((what) => `response-property-${what}-added info\n`);
-    writeFileSync(path.join(folder, 'levels.txt'), added.join(''));
+    const added = ['enum-value', 'any-of'].map((what) => `response-property-${what}-added`);
+    const harmless = [...added, ...(hasScopes(released) ? [] : FIRST_SCOPES)].map((id) => `${id} info\n`);
+    writeFileSync(path.join(folder, 'levels.txt'), harmless.join(''));
     const ran = spawnSync(
       'go',
       `run ${OASDIFF} changelog 0.json 1.json --format json --severity-levels levels.txt`

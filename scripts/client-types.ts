@@ -87,7 +87,7 @@ function operationsOf(document: OpenApiDocument): Described[] {
   return Object.entries(document.paths).flatMap(([path, item]) =>
     METHODS.flatMap((method) => {
       const operation = item[method];
-      if (!operation || operation['security'] !== undefined) return [];
+      if (!operation?.security.some((one) => 'accessToken' in one)) return [];
       const all = (operation['parameters'] ?? []) as (Parameter | { $ref: string })[];
       // The form of the answer is for `call` and `download` to say.
       const parameters = all.filter(

@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { OpenApiDocument } from '../src/api/openapi/document';
+import { brunoCollection } from './bruno';
 import { render, type Heading } from './markdown';
 import { documentOf, SECTIONS, type Page, type Parts } from './pages';
 import { referencePages } from './reference';
@@ -23,6 +24,8 @@ const TITLES = new Map(SECTIONS.flatMap(({ pages }) => pages));
 
 /** Sections before the reference. */
 const AT_FIRST = 4;
+
+const COLLECTION = 'assent-bruno.zip';
 
 /** Files by their name below `/docs`: pages have no ending. */
 export type Site = Map<string, string | Uint8Array>;
@@ -70,6 +73,7 @@ export async function buildSite(document: OpenApiDocument, parts: Parts): Promis
   return new Map<string, string | Uint8Array>([
     ...pages.map((page) => [page.path, documentOf(page, contents, parts)] as const),
     ['search.json', JSON.stringify(search)],
+    [COLLECTION, brunoCollection(document)],
     ...(await Promise.all(
       images.map(async (file) => [pathOf(file), await readFile(path.join(ROOT, file))] as const),
     )),
@@ -143,5 +147,5 @@ function overview(document: OpenApiDocument, reference: ReturnType<typeof refere
     )
     .join('');
   const start = first?.html.replaceAll(/<(\/?)h1>/g, '<$1h2>') ?? '';
-  return `<h1>Reference</h1>${start}${lists}<h2 id="calls">Every call</h2>${render(description).html}`;
+  return `<h1>Reference</h1>${start}${lists}<h2 id="bruno">In Bruno</h2><p><a href="/docs/${COLLECTION}" download>A collection</a> for <a href="https://www.usebruno.com">Bruno</a> has these operations. Import it, and set <code>clientId</code> and <code>clientSecret</code> of its environment.</p><h2 id="calls">Every call</h2>${render(description).html}`;
 }

@@ -11,6 +11,7 @@ interface Highlighter {
 // Its types would bring those of browsers to all of the project.
 const hljs = require('highlight.js/lib/core') as Highlighter;
 hljs.registerLanguage('sh', require('highlight.js/lib/languages/bash'));
+hljs.registerLanguage('python', require('highlight.js/lib/languages/python'));
 hljs.registerLanguage('json', require('highlight.js/lib/languages/json'));
 for (const name of ['ts', 'js'])
   hljs.registerLanguage(name, require('highlight.js/lib/languages/typescript'));

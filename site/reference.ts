@@ -1,9 +1,10 @@
-import { OPERATIONS } from '../packages/client/src/api.generated';
 import type { OpenApiDocument } from '../src/api/openapi/document';
-import type { JsonSchema, OpenApiOperation } from '../src/api/openapi/schema';
+import type { JsonSchema } from '../src/api/openapi/schema';
 import { anchorOf, codeBlock, escaped, render } from './markdown';
+import { all, bodyOf, parametersOf, requestBodyOf, resolved, type Body, type Described } from './operation';
+import { samplesOf } from './samples';
 
-/** The reference: each operation of the OpenAPI document, with its call in curl and TypeScript. */
+/** The reference: each operation of the OpenAPI document, with its call in each language. */
 
 /** A section of the reference, as its page. */
 export interface ReferencePage {
@@ -13,35 +14,10 @@ export interface ReferencePage {
   html: string;
 }
 
-interface Parameter {
-  name: string;
-  in: 'path' | 'query' | 'header';
-  required?: boolean;
-  description?: string;
-  schema: JsonSchema;
-}
-
-interface Body {
-  type: string;
-  schema: JsonSchema;
-  example: unknown;
-}
-
-/** An operation or a webhook, and all that its drawing needs. */
-interface Described {
-  id: string;
-  method: string;
-  path: string;
-  operation: OpenApiOperation;
-  document: OpenApiDocument;
-}
-
 /** The build knows no engine's settings. */
 const DEFAULTS = `<p class="small quiet">Currencies and limits are the defaults here, and the test clock is the
   sandbox's. <a href="/openapi.json">/openapi.json</a> has the currencies and operations of this engine, the header
   <code>RateLimit-Policy</code> of each response its limits.</p>`;
-
-const METHODS = ['get', 'post', 'put', 'patch'] as const;
 
 export function referencePages(document: OpenApiDocument): ReferencePage[] {
   const described = [...all(document, document.paths), ...all(document, document.webhooks)];
@@ -59,32 +35,6 @@ export function referencePages(document: OpenApiDocument): ReferencePage[] {
     };
   });
 }
-
-function all(document: OpenApiDocument, paths: OpenApiDocument['paths']): Described[] {
-  return Object.entries(paths).flatMap(([path, item]) =>
-    METHODS.flatMap((method) => {
-      const operation = item[method];
-      return operation ? [{ id: operation.operationId, method, path, operation, document }] : [];
-    }),
-  );
-}
-
-function parametersOf({ operation }: Described): Parameter[] {
-  return ((operation['parameters'] ?? []) as (Parameter | { $ref: string })[]).filter(
-    (one): one is Parameter => 'schema' in one && one.in !== 'header',
-  );
-}
-
-const isKeyed = ({ operation }: Described) =>
-  JSON.stringify(operation['parameters'] ?? []).includes('/IdempotencyKey');
-
-function bodyOf(content: unknown): Body | undefined {
-  const [first] = Object.entries((content ?? {}) as Record<string, { schema: JsonSchema; example: unknown }>);
-  return first && { type: first[0], ...first[1] };
-}
-
-const requestBodyOf = ({ operation }: Described) =>
-  bodyOf((operation['requestBody'] as { content?: unknown } | undefined)?.content);
 
 function drawn(one: Described): string {
   const { id, method, path, operation, document } = one;
@@ -112,7 +62,7 @@ function drawn(one: Described): string {
       ? `<details><summary>Refusals</summary><ul>${refusals.map(([code, { description }]) => `<li><strong>${code}</strong> ${render(description).html}</li>`).join('')}</ul></details>`
       : '',
     '</div><div class="examples">',
-    isWebhook ? '' : tabs(id, { curl: ['sh', curl(one)], TypeScript: ['ts', typeScript(one)] }),
+    isWebhook ? '' : tabs(id, samplesOf(one)),
     example(isWebhook ? 'Body' : `Response ${status}`, isWebhook ? body : answered),
     '</div></section>',
   ].join('');
@@ -135,13 +85,6 @@ function example(title: string, body: Body | undefined): string {
 
 /** Deeper than any field that the pages tell of. */
 const DEPTH_MAX = 6;
-
-function resolved(schema: JsonSchema, document: OpenApiDocument): JsonSchema {
-  const name = typeof schema['$ref'] === 'string' ? (schema['$ref'].split('/').at(-1) ?? '') : undefined;
-  if (name === undefined) return schema;
-  const { schemas } = document['components'] as { schemas: Record<string, JsonSchema> };
-  return { ...schemas[name], ...schema };
-}
 
 /** The fields of an object, of each kind of object, or of an array's items. */
 function fields(given: JsonSchema, document: OpenApiDocument, depth = 0): string {
@@ -215,101 +158,4 @@ function typeOf(given: JsonSchema, document: OpenApiDocument): string {
   if (schema['type'] === 'array') return `array of ${typeOf(schema['items'] as JsonSchema, document)}`;
   const { format, type = 'any' } = schema as { format?: string; type?: string | string[] };
   return format ?? [type].flat().join(' | ');
-}
-
-function exampleOf(given: JsonSchema, document: OpenApiDocument): unknown {
-  const { examples, example: one, enum: words, anyOf, minimum } = resolved(given, document);
-  const [first] = (examples ?? words ?? []) as unknown[];
-  const [kind] = anyOf ?? [];
-  return first ?? one ?? (kind ? exampleOf(kind, document) : (minimum ?? 'x'));
-}
-
-/** Names that a call cannot do without. */
-function needed(one: Described, where: Parameter['in']): [name: string, value: unknown][] {
-  return parametersOf(one)
-    .filter((each) => each.in === where && each.required)
-    .map(({ name, schema }) => [name, exampleOf(schema, one.document)]);
-}
-
-const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
-
-function curl(one: Described): string {
-  const { method, path, operation } = one;
-  const values = new Map(needed(one, 'path'));
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
-    encodeURIComponent(String(values.get(name))),
-  );
-  const query = new URLSearchParams(
-    Object.fromEntries(needed(one, 'query').map(([name, value]) => [name, String(value)])),
-  ).toString();
-  const body = requestBodyOf(one);
-  // curl makes a GET of a call without a body, and a POST of another.
-  const verb = method === (body ? 'post' : 'get') ? '' : `-X ${method.toUpperCase()} `;
-  return [
-    `curl ${verb}"$ASSENT${filled}${query && `?${query}`}"`,
-    ...(operation['security'] === undefined ? ['-H "Authorization: Bearer $TOKEN"'] : []),
-    ...(isKeyed(one) ? [`-H 'Idempotency-Key: order-4711'`] : []),
-    ...(body ? dataOf(body) : []),
-  ].join(' \\\n  ');
-}
-
-/** The client's own take the place of the examples. */
-const FORM: Record<string, string> = { client_id: '"$CLIENT_ID"', client_secret: '"$CLIENT_SECRET"' };
-
-function dataOf({ type, example: shown }: Body): string[] {
-  if (type.endsWith('urlencoded'))
-    return Object.entries(shown as Record<string, string>).map(
-      ([name, value]) => `-d ${name}=${FORM[name] ?? value}`,
-    );
-  const data =
-    type === 'application/json'
-      ? `-d ${quoted(JSON.stringify(shown, undefined, 2))}`
-      : '--data-binary @statement.csv';
-  return [`-H 'Content-Type: ${type}'`, data];
-}
-
-const CLIENT = `// Fetches a token, keeps it, and renews it in time.
-const assent = new AssentClient({
-  baseUrl: process.env.ASSENT_URL ?? '',
-  clientId: process.env.CLIENT_ID ?? '',
-  clientSecret: process.env.CLIENT_SECRET ?? '',
-});`;
-
-function typeScript(one: Described): string {
-  const { id, path, operation } = one;
-  if (path === '/v1/oauth/token') return CLIENT;
-  if (!(id in OPERATIONS))
-    return `const response = await fetch(\`\${process.env.ASSENT_URL}${path}\`);\nconsole.log(await response.text());`;
-  const { list } = OPERATIONS[id as keyof typeof OPERATIONS] as { list?: object };
-  const [paths, queries] = [needed(one, 'path'), needed(one, 'query')];
-  const body = requestBodyOf(one);
-  const request = {
-    ...(paths.length > 0 && { path: Object.fromEntries(paths) }),
-    ...(queries.length > 0 && { query: Object.fromEntries(queries) }),
-    ...(body && { body: body.example, ...(body.type !== 'application/json' && { contentType: body.type }) }),
-    ...(isKeyed(one) && { idempotencyKey: 'order-4711' }),
-  };
-  const told = Object.keys(request).length > 0 ? `, ${literal(request)}` : '';
-  const [[, answer] = []] = Object.entries(operation.responses);
-  if (bodyOf(answer?.content)?.type === 'text/csv')
-    return `for await (const chunk of await assent.download('${id}'${told})) {\n  process.stdout.write(chunk);\n}`;
-  if (list) return `for await (const item of assent.each('${id}'${told})) {\n  console.log(item);\n}`;
-  return `const answer = await assent.call('${id}'${told});`;
-}
-
-/** As prettier would write it. */
-function literal(value: unknown, indent = ''): string {
-  const inner = `${indent}  `;
-  if (typeof value === 'string')
-    return value.includes("'") || value.includes('\n') ? JSON.stringify(value) : `'${value}'`;
-  if (typeof value !== 'object' || value === null) return String(value);
-  const rows = Array.isArray(value)
-    ? value.map((one) => literal(one, inner))
-    : Object.entries(value).map(
-        ([name, one]) => `${/^\w+$/.test(name) ? name : `'${name}'`}: ${literal(one, inner)}`,
-      );
-  const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{ ', ' }'];
-  const line = `${open}${rows.join(', ')}${close}`;
-  if (line.length < 60 && !line.includes('\n')) return line;
-  return `${open.trim()}\n${rows.map((row) => `${inner}${row},\n`).join('')}${indent}${close.trim()}`;
 }

@@ -76,8 +76,8 @@ const ARROWS: Record<string, readonly string[]> = {
   'packages/conformance/src': ['domain', 'database', 'api', 'activities', 'cli/command', 'cli/options'],
   // Callers: they know of the network what any caller knows, and use its client.
   'packages/sandbox/src': ['domain', 'packages/client/src'],
-  // For browsers: they know of the engine what the API tells, and the decimals of its currencies.
-  'packages/pages/browser': ['packages/sandbox/src/state', 'domain/currency'],
+  // For browsers: they know of the engine what the API tells, its currencies and webhooks by name.
+  'packages/pages/browser': ['packages/sandbox/src/state', 'domain/currency', 'domain/webhook/webhook'],
   'packages/pages/src': ['api/app', 'api/openapi/document', 'settings/config', 'site/build'],
   'site/browser': [],
   site: ['packages/client/src/api.generated'],
@@ -123,7 +123,7 @@ const MAY_USE: Record<string, RegExp> = {
   'packages/pages/browser': /^(preact(\/hooks)?|uplot(\/\S+\.css)?)$/,
   'packages/pages/src': /^(esbuild|node:.*)$/,
   'site/browser': /^minisearch$/,
-  site: /^(markdown-it|highlight\.js\/.*|node:.*)$/,
+  site: /^(markdown-it|@usebruno\/lang|fflate|highlight\.js\/.*|node:.*)$/,
 };
 
 /** Folders of the project: what is in them comes from no registry. */

@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -154,7 +156,9 @@ test('who bills again is not refused, since each debit has an id of its own', as
 test.each(['merchant', 'bank', 'bank-app', 'provider', 'finance'])(
   'each block of the guide %s.md can be pasted after them',
   async (name) => {
-    const all = blocksRunBy('test/readme.test.ts', `docs/guides/${name}.md`);
+    const all = blocksRunBy('test/readme.test.ts', `docs/guides/${name}.md`).filter(
+      ({ language }) => language === 'sh',
+    );
     expect(all.length).toBeGreaterThan(3);
     for (const { heading, text } of all) await paste(text, heading);
   },
@@ -310,16 +314,35 @@ async function createEntity(type: 'bank' | 'merchant', name: string): Promise<Id
   return JSON.parse(await paste(command, name)) as Identity;
 }
 
+/** Nothing of Assent needs Python, so a machine may be without. */
+const HAS_REQUESTS = spawnSync('python3', ['-c', 'import requests']).status === 0;
+const PYTHON_AS_RUN = 'fda79208f3288b085824c29aaa28e39b1c721d18f9d2f4717f38f4bd68ce525c';
+const pythonProgram = () =>
+  blocksRunBy('test/readme.test.ts', 'docs/guides/merchant.md').find(({ language }) => language === 'python')
+    ?.text ?? '';
+
+async function inFolder(name: string, text: string): Promise<string> {
+  const file = path.join(folder, name);
+  await writeFile(file, text);
+  return file;
+}
+
 describe('beside the five minutes', () => {
   const programs: OwnProcess[] = [];
   afterAll(() => Promise.all(programs.map((program) => program.stop())));
 
-  /** One of TypeScript, run as a reader runs it in this repository. */
-  function run(file: string, { clientId, clientSecret, webhookSecret }: Identity): OwnProcess {
+  // It finds the client as `tsconfig.json` says.
+  const TYPESCRIPT = [process.execPath, '--import', pathToFileURL(require.resolve('tsx')).href];
+
+  /** Run as a reader runs it in this repository. */
+  function run(
+    file: string,
+    { clientId, clientSecret, webhookSecret }: Identity,
+    [command = '', ...args] = TYPESCRIPT,
+  ): OwnProcess {
     const program = new OwnProcess({
-      command: process.execPath,
-      // It finds the client as `tsconfig.json` says.
-      args: ['--import', pathToFileURL(require.resolve('tsx')).href, file],
+      command,
+      args: [...args, file],
       environment: {
         PATH: process.env['PATH'],
         ASSENT_URL: assentUrl,
@@ -327,6 +350,7 @@ describe('beside the five minutes', () => {
         CLIENT_SECRET: clientSecret,
         WEBHOOK_SECRET: webhookSecret,
         CUSTOMER_EMAIL: 'bisi@example.com',
+        ORDER: '4712',
         PORT: '0',
       },
       cwd: ROOT,
@@ -366,6 +390,18 @@ describe('beside the five minutes', () => {
         'history refund completed 500',
       ]),
     );
+
+    if (!HAS_REQUESTS) return;
+    const billed = run(await inFolder('bill.py', pythonProgram()), shop, ['python3']);
+    expect([await billed.ended(), billed.output]).toEqual([
+      0,
+      expect.stringMatching(/^intent approved\ncharge successful [0-9A-Z]{24}\n$/),
+    ]);
+  });
+
+  test('the program in Python of the guide is, to the byte, one that the test above has run', () => {
+    // Change it where python3 has `requests`, so that it runs, and then this.
+    expect(createHash('sha256').update(pythonProgram()).digest('hex')).toBe(PYTHON_AS_RUN);
   });
 
   test('the program in the README of the client does what is said beside it', async () => {
@@ -375,9 +411,8 @@ describe('beside the five minutes', () => {
     const shop = await createEntity('merchant', 'Reader');
     const query = { email: 'adaeze.okonkwo@lagoon.example' };
     await eventually(async () => (await clientOf(shop).call('findBanks', { query })).data.banks.length > 0);
-    const file = path.join(folder, 'reader.mts');
     // Of a module: it imports where it goes on, and waits where it stands.
-    await writeFile(file, source.replaceAll('4100', String(receiverPort)));
+    const file = await inFolder('reader.mts', source.replaceAll('4100', String(receiverPort)));
     const reader = run(file, shop);
 
     expect({ code: await reader.ended(), output: reader.output }).toEqual({

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { strFromU8, unzipSync } from 'fflate';
 import { buildSite, type Site } from '../site/build';
 import { referencePages } from '../site/reference';
 import { routes } from '../src/api/app';
@@ -137,13 +138,181 @@ test('each operation is called with the client as its types want it', () => {
   }
 });
 
-test('each operation is called with curl as a shell reads it', () => {
+/** What a call sends, whoever writes it. */
+interface Sent {
+  method: string;
+  url: string;
+  token: string | undefined;
+  key: string | undefined;
+  type: string | undefined;
+  body: unknown;
+}
+
+/** A body without its layout, and a form without its order. */
+function contentOf(text: string | undefined, type?: string): unknown {
+  if (type === 'application/json') return JSON.parse(text ?? '');
+  return text?.startsWith('grant_type=') ? Object.fromEntries(new URLSearchParams(text)) : text;
+}
+
+/** The calls of curl, with their arguments as a shell reads them. */
+function sentByCurl(): Map<string, Sent> {
   const calls = blocks('curl');
-  expect(calls.size).toBe(operations.length);
-  const stub = `curl() { for arg; do printf '%s\\n' "$arg"; done; }\nset -eu\nASSENT=http://a TOKEN=t CLIENT_ID=c CLIENT_SECRET=s\n`;
+  const stub = `curl() { printf '%s\\0' "$@" END; }\nset -eu\nASSENT=http://a TOKEN=t CLIENT_ID=c CLIENT_SECRET=s\n`;
   const told = run('bash', ['-c', stub + [...calls.values()].join('\n')]);
   expect(told).not.toMatch(/unbound|syntax|undefined|\[object/);
-  expect(told.match(/^http:\/\/a\/\S*$/gm)).toHaveLength(operations.length);
+  const commands = told.split('END\0').map((one) => one.split('\0').slice(0, -1));
+  return new Map(
+    [...calls.keys()].map((id, n) => {
+      const [words, headers, data] = [commands[n] ?? [], new Map<string, string>(), [] as string[]];
+      let [method, url] = ['', ''];
+      for (let at = 0; at < words.length; at += 1) {
+        const word = words[at] ?? '';
+        if (word === '-X') method = words[(at += 1)] ?? '';
+        else if (word === '-H') headers.set(...(words[(at += 1)]?.split(': ') as [string, string]));
+        else if (word.startsWith('-')) data.push(words[(at += 1)] ?? '');
+        else url = word;
+      }
+      const type = headers.get('Content-Type');
+      return [
+        id,
+        {
+          method: method || (data.length > 0 ? 'POST' : 'GET'),
+          url,
+          token: headers.get('Authorization'),
+          key: headers.get('Idempotency-Key'),
+          type,
+          body: contentOf(data.length > 0 ? data.join('&') : undefined, type),
+        },
+      ];
+    }),
+  );
+}
+
+test('each operation is called with curl as a shell reads it', () => {
+  const sent = sentByCurl();
+  const called = Object.entries(document.paths).flatMap(([at, item]) =>
+    Object.entries(item).map(([method, { operationId }]): [string, unknown] => [
+      operationId,
+      expect.objectContaining({
+        method: method.toUpperCase(),
+        url: expect.stringMatching(
+          new RegExp(`^http://a${at.replaceAll(/\{\w+\}/g, '[^/]+')}(\\?\\S+)?$`),
+        ) as string,
+      }),
+    ]),
+  );
+  expect(sent).toEqual(new Map(called));
+});
+
+function sentByPython(): Map<string, Sent> {
+  const calls = blocks('Python');
+  const told = execFileSync(process.execPath, [path.join(__dirname, 'support/run-python.mjs')], {
+    input: JSON.stringify([...calls.values()]),
+    encoding: 'utf8',
+  });
+  const sent = JSON.parse(told) as {
+    method: string;
+    url: string;
+    params: Record<string, string> | null;
+    headers: Record<string, string>;
+    json: unknown;
+    data: unknown;
+  }[];
+  return new Map(
+    [...calls.keys()].map((id, n) => {
+      const { method = '', url, params, headers, json, data } = sent[n] ?? {};
+      return [
+        id,
+        {
+          method,
+          url: `${url}${params ? `?${new URLSearchParams(params).toString()}` : ''}`,
+          token: headers?.['Authorization'],
+          key: headers?.['Idempotency-Key'],
+          type: json ? 'application/json' : headers?.['Content-Type'],
+          body: json ?? data ?? undefined,
+        },
+      ];
+    }),
+  );
+}
+
+test('each operation is called with Python as with curl', () => {
+  expect(sentByPython()).toEqual(sentByCurl());
+});
+
+/** Bruno's own reader, without types. */
+const bruno = require('@usebruno/lang') as {
+  bruToJsonV2: (text: string) => BrunoRequest;
+  collectionBruToJson: (text: string) => object;
+  bruToEnvJsonV2: (text: string) => { variables: { name: string; value: string; secret: boolean }[] };
+};
+interface BrunoRequest {
+  meta: { name: string; seq: string };
+  http: { method: string; url: string; body: string; auth: string };
+  params?: { name: string; value: string; type: string; enabled: boolean }[];
+  headers?: { name: string; value: string }[];
+  body?: { json?: string; formUrlEncoded?: { name: string; value: string }[]; file?: { filePath: string }[] };
+}
+
+test('the collection for Bruno has each operation in the folder of its section, and sends what curl does', () => {
+  const files = new Map(
+    Object.entries(unzipSync(site.get('assent-bruno.zip') as Uint8Array)).map(([name, bytes]) => [
+      name.replace(/^Assent\//, ''),
+      strFromU8(bytes),
+    ]),
+  );
+  const fileOf = ({ operationId, tags }: (typeof operations)[number]) => `${tags[0]}/${operationId}.bru`;
+  const folders = [...new Set(operations.map(({ tags }) => `${tags[0]}/folder.bru`))];
+  expect([...files.keys()].toSorted()).toEqual(
+    [
+      'bruno.json',
+      'collection.bru',
+      'environments/Sandbox.bru',
+      'statement.csv',
+      ...folders,
+      ...operations.map(fileOf),
+    ].toSorted(),
+  );
+  const { variables } = bruno.bruToEnvJsonV2(files.get('environments/Sandbox.bru') ?? '');
+  expect(variables.filter(({ secret }) => secret).map(({ name }) => name)).toEqual(['clientSecret']);
+  expect(bruno.collectionBruToJson(files.get('collection.bru') ?? '')).toMatchObject({
+    auth: { mode: 'oauth2', oauth2: { accessTokenUrl: '{{baseUrl}}/v1/oauth/token', autoFetchToken: true } },
+  });
+
+  const own: Record<string, string> = {
+    baseUrl: 'http://a',
+    clientId: 'c',
+    clientSecret: 's',
+    scope: 'read bill',
+    $guid: 'order-4711',
+  };
+  const filled = (text: string) =>
+    text.replaceAll(/\{\{(\S+?)\}\}/g, (all, name: string) =>
+      name === '$guid' || variables.some((one) => one.name === name) ? (own[name] ?? '') : all,
+    );
+  const sent = operations.map((operation): [string, Sent] => {
+    const request = bruno.bruToJsonV2(filled(files.get(fileOf(operation)) ?? ''));
+    const { http, params = [], headers = [], body = {} } = request;
+    const file = body.file?.[0]?.filePath;
+    expect(file === undefined || files.has(file)).toBe(true);
+    const valueOf = (name: string) => params.find((one) => one.name === name)?.value ?? '';
+    return [
+      operation.operationId,
+      {
+        method: http.method.toUpperCase(),
+        url: http.url.replaceAll(/\/:(\w+)/g, (_, name: string) => `/${valueOf(name)}`).replace('@', '%40'),
+        token: http.auth === 'inherit' ? 'Bearer t' : undefined,
+        key: headers.find(({ name }) => name === 'Idempotency-Key')?.value,
+        type: { json: 'application/json', file: 'text/csv' }[http.body],
+        body:
+          (body.json && JSON.parse(body.json)) ??
+          (body.formUrlEncoded &&
+            Object.fromEntries(body.formUrlEncoded.map(({ name, value }) => [name, value]))) ??
+          (file && `@${file}`),
+      },
+    ];
+  });
+  expect(new Map(sent)).toEqual(sentByCurl());
 });
 
 /** Its output, also where it failed. */

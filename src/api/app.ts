@@ -10,6 +10,7 @@ import { statementRoutes } from './billing/statement';
 import { summaryRoutes } from './billing/summary';
 import { transactionRoutes } from './billing/transaction';
 import { transactionSearchRoutes } from './billing/transaction-search';
+import { personRoutes } from './console/persons';
 import { customerRoutes } from './customer/customer';
 import { decisionRoutes } from './customer/decision';
 import { deviceRoutes } from './customer/device';
@@ -49,3 +50,6 @@ export function routes({ config }: Pick<ApiDeps, 'config'>): Route[] {
     ...(config.ASSENT_MODE === 'sandbox' ? clockRoutes : []),
   ];
 }
+
+/** The console's own rows, which are in no document, and not there for API clients. */
+export const consoleRoutes: Route[] = [...personRoutes];

@@ -4,8 +4,8 @@ import { createAuthenticate } from './http/authentication';
 import { createClientLogin } from './http/client-login';
 import { createFailedAuthentication } from './http/failed-authentication';
 import { tokenEndpoint } from './access/token';
-import { routes } from './app';
-import { consoleAccess } from './console/session';
+import { consoleRoutes, routes } from './app';
+import { consoleAccess, throughConsole } from './console/session';
 import type { ApiDeps } from './http/deps';
 import { livenessEndpoint, readinessEndpoint } from './health';
 import { errorHandler, unknownEndpoint } from './http/answer';
@@ -51,6 +51,9 @@ export function createApp(deps: ApiDeps): Express {
     endpoint('post', '/v1/oauth/token', tokenEndpoint(login, failures)),
     ...table.map((one) => endpoint(one.method, one.path, serve(deps, authenticate, slots, one))),
     ...(forConsole?.endpoints ?? []),
+    ...(forConsole ? consoleRoutes : []).map((one) =>
+      endpoint(one.method, one.path, throughConsole, serve(deps, authenticate, slots, one)),
+    ),
     ...documentationEndpoints(table),
     ...pageEndpoints([
       ...(forConsole ? (['console'] as const) : []),

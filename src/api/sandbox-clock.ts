@@ -114,7 +114,7 @@ export const clockRoutes = [
     summary: 'Advance the test clock',
     description:
       'Moves your test clock forward, so that charges, retries and expiries happen now instead of in weeks. The clock stops at each moment at which something of yours is due, waits until that is done, and goes on. With `jump` it moves at once, as if the service had been down meanwhile. Access tokens, webhook retries and rate limits keep real time.',
-    takes: { ...BOTH, body: advanceBody, idempotent: true },
+    takes: { ...BOTH, scope: 'manage', body: advanceBody, idempotent: true },
     answers: { 202: { description: 'The clock is advancing', data: clock, example: ADVANCING } },
     refusals: { clock_advancing: 'The clock is already advancing' },
     refusedWith: { 409: { data: clock, example: ADVANCING } },

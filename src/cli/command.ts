@@ -4,13 +4,19 @@ import { claimRing } from '../database/key-rotation/claim-keyring';
 import { OperatorError } from '../domain/failures';
 import type { Database } from '../database/pool/connection';
 import { openEngine, readSettings, whereAway, type AdmitRing } from './engine';
-import { progress, write } from './output';
+import { factsOf, progress, write } from './output';
 
 /** The result of a command: an object for programs, and the same in words. */
 export interface Outcome {
   json: object;
   text: string;
 }
+
+/** An outcome with a secret. */
+export const shownOnce = (made: object): Outcome => ({
+  json: made,
+  text: `${factsOf(Object.entries(made) as [string, string][])}\nKeep what is secret now: it is not shown again.`,
+});
 
 export const unknownEntity = (what = 'entity') =>
   new OperatorError(`there is no such ${what}: see "assent entity list"`);

@@ -2,7 +2,7 @@ import { Argument, Option, type Command } from 'commander';
 import type { Config } from '../settings/config';
 import type { Actor } from '../database/record/audit-event';
 import type { Database, Transaction } from '../database/pool/connection';
-import { rotateClientSecret } from '../database/entity/client-credential';
+import { listClients, rotateClientSecret } from '../database/entity/client-credential';
 import {
   admitEntity,
   changeEndpoint,
@@ -23,9 +23,17 @@ import { ROLES, TRUST_LEVELS, type Role, type TrustLevel } from '../domain/entit
 import { OperatorError } from '../domain/failures';
 import { NAME_MAX, parseText } from '../domain/plain-text';
 import { letAttemptsEnd } from './attempts-under-way';
-import { command, onEngine, unknownEntity, type Outcome } from './command';
-import { accepted, operator, parsedOption, reasonOption, type Explained } from './options';
-import { factsOf, tableOf } from './output';
+import { command, onEngine, shownOnce, unknownEntity, type Outcome } from './command';
+import {
+  accepted,
+  atOnceOption,
+  operator,
+  parsedOption,
+  reasonOption,
+  type AtOnce,
+  type Explained,
+} from './options';
+import { tableOf } from './output';
 
 interface NewEntity extends Explained {
   type: Role;
@@ -35,12 +43,6 @@ interface NewEntity extends Explained {
   provider?: string;
   webhookUrl?: string;
 }
-
-interface AtOnce extends Explained {
-  now?: boolean;
-}
-
-const atOnceOption = () => new Option('--now', 'the old one is dead at once: for one that has leaked');
 
 export function fill(entity: Command): void {
   command(entity, 'create', 'make one; its secrets are shown once')
@@ -75,7 +77,7 @@ export function fill(entity: Command): void {
     .addOption(reasonOption())
     .action(onEngine(setTrust));
 
-  command(entity, 'rotate-secret', 'make a new client secret; the old one stays good for 24 h')
+  command(entity, 'rotate-secret', 'make a new secret of its first client; the old one stays good for 24 h')
     .argument('<entityId>')
     .addOption(atOnceOption())
     .addOption(reasonOption())
@@ -143,8 +145,10 @@ async function setTrust(
 }
 
 const rotateSecret: Change = async (db, by, entityId, { now: endOld = false }) => {
-  const rotated = await db.transaction((trx) => rotateClientSecret(trx, by, entityId, { endOld }));
-  return rotated && shownOnce({ entityId, ...rotated });
+  const [first] = await listClients(db, entityId);
+  if (first === undefined) return undefined;
+  const clientSecret = await db.transaction((trx) => rotateClientSecret(trx, by, first, { endOld }));
+  return shownOnce({ entityId, clientId: first.clientId, clientSecret });
 };
 
 const endTokens: Change = async (db, by, entityId) => {
@@ -203,8 +207,3 @@ async function requireProvider(db: Database, type: Role, providerId: string): Pr
 
 const webhookUrl = ({ ALLOW_PRIVATE_WEBHOOKS }: Config, option: string, given: string) =>
   accepted(option, parseWebUrl(webhookSchemes(ALLOW_PRIVATE_WEBHOOKS), given));
-
-const shownOnce = (made: object): Outcome => ({
-  json: made,
-  text: `${factsOf(Object.entries(made) as [string, string][])}\nKeep what is secret now: it is not shown again.`,
-});

@@ -4,6 +4,8 @@ import { Command } from 'commander';
 const COMMANDS = {
   start: 'run an engine here, with a Postgres and a Temporal server of its own',
   entity: 'banks, merchants and providers',
+  client: 'clients of a party, each with the scopes that its system needs',
+  person: 'people who act for an entity in the console',
   token: 'issue an access token',
   keys: 'the keys that sign access tokens, and those that encrypt',
   audit: 'who created, disabled, trusted, rotated, revoked and changed what, oldest first',
@@ -32,6 +34,8 @@ const COMMANDS = {
 const MODULES: Record<keyof typeof COMMANDS, () => unknown> = {
   start: () => ({ fill: (start: Command) => start.action(() => void require('../start/main')) }),
   entity: () => require('./entity'),
+  client: () => require('./client'),
+  person: () => require('./person'),
   token: () => require('./token'),
   keys: () => require('./keys'),
   audit: () => require('./audit'),

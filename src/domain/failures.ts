@@ -25,6 +25,11 @@ const TABLE = {
     meaning: 'The access token is missing, invalid or expired. Get a new one.',
   },
   forbidden: { status: 403, meaning: 'Your role may not call this endpoint.' },
+  insufficient_scope: {
+    status: 403,
+    meaning:
+      'The access token lacks the scope of this endpoint, which `WWW-Authenticate` names. Ask as a client that has it.',
+  },
   cross_site: {
     status: 403,
     meaning: 'The console’s own page alone may make this call. Load the page again.',
@@ -171,6 +176,19 @@ const TABLE = {
     status: 409,
     meaning: 'The charge or intent of this webhook ended before it was sent. Your events say how.',
     kept: true,
+  },
+  person_exists: {
+    status: 409,
+    meaning: 'The entity has a person with this e-mail address. Invite the person again, or enable them.',
+  },
+  too_many_persons: { status: 409, meaning: 'The entity has as many persons as it may have.' },
+  too_many_passkeys: {
+    status: 409,
+    meaning: 'You have as many passkeys as a person may have. A new invitation ends the old ones.',
+  },
+  last_admin: {
+    status: 409,
+    meaning: 'It would leave the entity without an admin who is not disabled. Make another one first.',
   },
   no_webhook_url: { status: 409, meaning: 'You have no webhook URL. Set one first.', kept: true },
   clock_advancing: {

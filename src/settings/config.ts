@@ -42,6 +42,10 @@ const settings = z.object({
   ASSENT_MODE: choice(MODES).optional(),
   SANDBOX_CAST: text.optional(),
   ASSENT_CONSOLE: flag.default(true),
+  CONSOLE_URL: patterned(
+    /^(https:\/\/[a-z0-9.-]+|http:\/\/localhost)(:\d{1,5})?$/,
+    'an origin, for example https://console.example.com; http for localhost alone',
+  ).optional(),
   PORT: port(3000),
   HOST: address.default('127.0.0.1'),
   PORT_OFFSET: wholeNumber(0, 50_000).default(0),
@@ -126,8 +130,12 @@ const settings = z.object({
 
 export const SETTING_NAMES: readonly string[] = Object.keys(settings.shape);
 
-export type Config = Omit<z.output<typeof settings>, 'ASSENT_MODE' | 'ALLOW_PRIVATE_WEBHOOKS'> & {
+export type Config = Omit<
+  z.output<typeof settings>,
+  'ASSENT_MODE' | 'CONSOLE_URL' | 'ALLOW_PRIVATE_WEBHOOKS'
+> & {
   ASSENT_MODE: Mode;
+  CONSOLE_URL: string;
   ALLOW_PRIVATE_WEBHOOKS: boolean;
 };
 
@@ -161,7 +169,9 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     ...shortRetention(config),
     ...(production ? unfitForProduction(config, allowPrivate, environment) : []),
   ]);
-  return { ...config, ASSENT_MODE, ALLOW_PRIVATE_WEBHOOKS: allowPrivate };
+  // Browsers take no address for the name that passkeys are made for.
+  const CONSOLE_URL = config.CONSOLE_URL ?? `http://localhost:${config.PORT + config.PORT_OFFSET}`;
+  return { ...config, ASSENT_MODE, CONSOLE_URL, ALLOW_PRIVATE_WEBHOOKS: allowPrivate };
 }
 
 /**

@@ -149,7 +149,7 @@ it('reads the statement of a month from that of a day, and from it that of each 
   const amountOf = async (name: string) =>
     (await figure(page, name).locator('dd').innerText()).split('\n')[0];
   const ofDay = await amountOf('Closing balance');
-  await page.getByLabel('Statement of').selectOption('Month');
+  await page.getByLabel('Statement of').selectOption(data.day.slice(0, 7));
   const row = page.getByRole('row').filter({ has: page.getByRole('link') });
   await row.first().waitFor();
   // By the merchant's clock the month is over, and nothing has come after this day.

@@ -71,15 +71,22 @@ describe('a page', () => {
     await page.waitForURL('**/docs/reference/refunds#initiateRefund');
   });
 
-  it('/docs/reference has each call in curl and TypeScript, and keeps which and how dark', async () => {
+  it('/docs/reference has each call in three languages, and keeps which and how dark', async () => {
     const page = await browser.open(`${api.url}/docs/reference`);
     await page.getByRole('heading', { name: 'Get an access token' }).waitFor();
+    const [collection] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'A collection' }).click(),
+    ]);
+    expect(collection.suggestedFilename()).toBe('assent-bruno.zip');
     await page.goto(`${api.url}/docs/reference/billing`);
     const call = page.locator('#billCustomers');
     await call.getByText('curl "$ASSENT/v1/customer/bill"').waitFor();
     await call.getByRole('tab', { name: 'TypeScript' }).click();
     await call.getByText("assent.call('billCustomers'").waitFor();
     expect(await call.getByText('curl "$ASSENT').isVisible()).toBe(false);
+    await call.getByRole('tab', { name: 'Python' }).click();
+    await call.getByText('f"{ASSENT}/v1/customer/bill"').waitFor();
     await expectGoodPage(page);
 
     await page.getByRole('button', { name: 'Dark' }).click();

@@ -4,8 +4,11 @@ import { expectGoodPage, openBrowser, type TestBrowser } from '../support/browse
 import { eventually } from '../support/engine';
 import {
   answerRefund,
+  approve,
   bill,
   charge,
+  decline,
+  history,
   initiateRefund,
   shareApi,
   type Caller,
@@ -41,6 +44,12 @@ const rowOf = (page: Page, reference: string) => page.getByRole('row').filter({ 
 /** Whatever the page does with what has arrived, it has done. */
 const settle = (page: Page) =>
   page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+
+const again = async (page: Page) => {
+  await page.getByRole('button', { name: 'Charge again …' }).click();
+  await page.getByRole('button', { name: /^Yes, charge NGN\s100.00$/ }).click();
+};
+const charges = async () => (await history(parties.merchant)).map(({ status }) => status);
 
 describe('the list of merchants to choose from', () => {
   const FIELD = { name: 'Merchant', exact: true };
@@ -109,12 +118,90 @@ describe('a payment', () => {
     const page = await signedIn(parties.merchant);
     await page.getByLabel(/^Search by reference.* order number/).fill(typed);
     await page.keyboard.press('Enter');
+    for (const text of ['orderId', '#4711', 'till']) await shows(page, text);
+    await expectGoodPage(page);
+    await page.getByRole('link', { name: 'All payments' }).click();
     await shows(page, `Clear “${typed}”`);
     await rowOf(page, reference).waitFor();
     expect(await page.getByRole('row').count()).toBe(2);
-    await page.locator(`a[href$='${reference}']`).click();
-    for (const text of ['orderId', '#4711', 'till']) await shows(page, text);
-    await expectGoodPage(page);
+  });
+
+  describe('that was declined', () => {
+    const order = { metadata: { orderId: '4711' } };
+    const declined = async () => {
+      const billed = await bill(parties, order);
+      await decline(parties, billed.id);
+      return billed;
+    };
+
+    it('is charged again once, though two clerks press the button, and says by which charge', async () => {
+      const { reference } = await declined();
+      const first = await signedIn(parties.merchant, `payments/${reference}`);
+      const second = await browser.open(first.url(), first);
+      const held: Route[] = [];
+      for (const page of [first, second]) {
+        await page.route('**/v1/customer/bill', (asked) => void held.push(asked));
+        await again(page);
+      }
+      // Each has looked for a charge of the other by now.
+      await eventually(() => Promise.resolve(held.length === 2));
+      await Promise.all(held.map((asked) => asked.continue()));
+      for (const page of [first, second]) {
+        await page.getByText(/The bank is asked|still runs/).waitFor();
+        await page.reload();
+        await shows(page, 'It was charged again:');
+      }
+      await expectGoodPage(first);
+      expect(await charges()).toEqual(['pending', 'declined']);
+      const [made] = await history(parties.merchant);
+      expect(made?.['metadata']).toEqual({ orderId: '4711', chargedAgainFor: reference });
+      await first.getByRole('link', { name: String(made?.['reference']) }).click();
+      await shows(first, /^Pending until/);
+      await decline(parties, String(made?.['billingRequestId']));
+      await second.reload();
+      await shows(second, 'It was charged again:');
+    });
+
+    it('is not charged again where its order was paid since, also while its page stays open', async () => {
+      const { reference } = await declined();
+      const page = await signedIn(parties.merchant, `payments/${reference}`);
+      await page.getByRole('button', { name: 'Charge again …' }).click();
+      const paid = await charge(parties, { ...order, amount: 99 });
+      await page.getByRole('button', { name: /^Yes, charge/ }).click();
+      await page.getByRole('alert').getByText(`charged alike since: ${paid.reference}`).waitFor();
+      await page.reload();
+      await shows(page, 'The customer was charged alike since:');
+      expect(await page.getByRole('button', { name: 'Charge again …' }).count()).toBe(0);
+      expect(await charges()).toEqual(['successful', 'declined']);
+    });
+
+    it('is charged again after a refusal, once its reason has ended', async () => {
+      const { reference } = await declined();
+      const page = await signedIn(parties.merchant, `payments/${reference}`);
+      const decide = (customerDecision: string) =>
+        parties.bank.send('PUT', `/v1/bank/customer-decisions/${parties.agreementId}`, { customerDecision });
+      await decide('suspended');
+      await again(page);
+      await page.getByRole('alert').getByText('The customer has suspended').waitFor();
+      await decide('approve_recurring');
+      await page.getByRole('button', { name: /^Yes, charge/ }).click();
+      await shows(page, 'It was charged again:');
+      expect(await charges()).toEqual(['pending', 'declined']);
+    });
+
+    it('is not charged again over the customer’s no, nor while nobody knows whether its money moved', async () => {
+      const denied = await bill(parties);
+      await decline(parties, denied.id, 'denied');
+      const doubted = await bill(parties);
+      await decline(parties, doubted.id);
+      await approve(parties, doubted.id);
+      const page = await signedIn(parties.merchant, `payments/${denied.reference}`);
+      await shows(page, 'The customer said no.');
+      expect(await page.getByRole('button', { name: 'Charge again …' }).count()).toBe(0);
+      await page.goto(`${served.api.url}/console#/payments/${doubted.reference}`);
+      await shows(page, 'Its exception leaves open whether the money moved.');
+      expect(await page.getByRole('button', { name: 'Charge again …' }).count()).toBe(0);
+    });
   });
 
   it('says how much of it was refunded, and the open list follows without being loaded again', async () => {

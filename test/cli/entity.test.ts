@@ -131,5 +131,6 @@ it('issues tokens, alone on a line or as the token endpoint would', async () => 
     access_token: expect.any(String) as string,
     token_type: 'Bearer',
     expires_in: 3600,
+    scope: 'read bill refund manage',
   });
 });

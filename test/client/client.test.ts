@@ -154,6 +154,17 @@ describe('the access token', () => {
     expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(SECRET);
   });
 
+  test('has the scopes that are asked for, and is not to be had with others', async () => {
+    await client({ scope: 'read bill' }).call('getClock');
+    expect(new URLSearchParams(heard[0]?.body).get('scope')).toBe('read bill');
+    tokenReply = json(400, {
+      error: 'invalid_scope',
+      error_description: 'The scopes of this client are: read',
+    });
+    const error = await failureOf(client({ scope: 'refund' }).call('getClock'));
+    expect(error).toMatchObject({ code: 'invalid_scope', status: 400 });
+  });
+
   test('is not asked for at another address that the network names', async () => {
     let followed = 0;
     const elsewhere = createServer((_request, response) => {

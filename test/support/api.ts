@@ -121,13 +121,18 @@ export async function signIn(api: ServedApi, made: EntityCredentials): Promise<P
   };
 }
 
-export async function tokenOf(api: ServedApi, client: EntityCredentials): Promise<string> {
+export async function tokenOf(
+  api: ServedApi,
+  client: Pick<EntityCredentials, 'clientId' | 'clientSecret'>,
+  scope = '',
+): Promise<string> {
   const answered = await fetch(`${api.url}/v1/oauth/token`, {
     method: 'POST',
     body: new URLSearchParams({
       grant_type: 'client_credentials',
       client_id: client.clientId,
       client_secret: client.clientSecret,
+      scope,
     }),
   });
   const { access_token: token } = (await answered.json()) as { access_token?: string };

@@ -76,6 +76,7 @@ export const RUNS: Record<string, Run[]> = {
   'test/readme.test.ts': [
     sh('README.md', ({ heading }) => heading === 'Five minutes'),
     ...['merchant', 'bank', 'bank-app', 'provider', 'finance'].map((name) => sh(`docs/guides/${name}.md`)),
+    { page: 'docs/guides/merchant.md', language: 'python' },
     sh('docs/guides/testing.md'),
     { page: 'packages/client/README.md', language: 'ts' },
     ...['webhooks', 'bank-statements', 'ledger', 'statements', 'tamper-evidence'].map((name) =>

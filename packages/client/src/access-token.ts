@@ -16,6 +16,7 @@ const RENEW_BEFORE_SHARE = 0.2;
 /** Codes for the words of OAuth (RFC 6749, 5.2). */
 const CODES = new Map<unknown, FailureCode>([
   ['invalid_client', 'invalid_client'],
+  ['invalid_scope', 'invalid_scope'],
   ['invalid_request', 'invalid_request'],
   ['temporarily_unavailable', 'unavailable'],
   ['server_error', 'internal'],
@@ -29,6 +30,7 @@ export class AccessToken {
   // Private names are not shown by inspection, and not copied by a spread.
   readonly #clientId: string;
   readonly #clientSecret: string;
+  readonly #scope: string;
   readonly #url: URL;
   readonly #limits: Limits;
   readonly #surroundings: Surroundings;
@@ -37,13 +39,14 @@ export class AccessToken {
 
   constructor(
     url: URL,
-    credentials: { clientId: string; clientSecret: string },
+    credentials: { clientId: string; clientSecret: string; scope?: string },
     limits: Limits,
     surroundings: Surroundings,
   ) {
     this.#url = url;
     this.#clientId = credentials.clientId;
     this.#clientSecret = credentials.clientSecret;
+    this.#scope = credentials.scope ?? '';
     this.#limits = limits;
     this.#surroundings = surroundings;
   }
@@ -83,6 +86,7 @@ export class AccessToken {
             grant_type: 'client_credentials',
             client_id: this.#clientId,
             client_secret: this.#clientSecret,
+            scope: this.#scope,
           }),
           // Followed, it would hand the secret to wherever it leads.
           redirect: 'manual',

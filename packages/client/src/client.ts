@@ -10,6 +10,8 @@ export interface ClientOptions {
   baseUrl: string;
   clientId: string;
   clientSecret: string;
+  /** Some of the client's scopes, as `read bill`; all of them unless given. */
+  scope?: string;
   /** For one try; 15 000 unless given. */
   timeoutMs?: number;
   /** Of one call; 6 unless given, 1 for none again. */

@@ -12,6 +12,8 @@ export type FailureCode =
   | ErrorCode
   /** The client id or secret is wrong, or the network has shut this client out. */
   | 'invalid_client'
+  /** The client lacks a scope that was asked for. */
+  | 'invalid_scope'
   /** No connection, or one that broke. */
   | 'unreachable'
   /** No answer in time. */

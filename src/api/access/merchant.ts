@@ -204,6 +204,7 @@ export const merchantRoutes = (config: Config) => [
       'Creates up to 100 merchants that you act for. The answer has one item per merchant: check the `statusCode` of each, not only the HTTP status. New merchants are `untrusted`. Store the secrets: they are not shown again. Leave a second between two calls.',
     takes: {
       roles: ['provider'],
+      scope: 'manage',
       limit: 'merchantBatch',
       body: merchantsBody(config),
       idempotent: true,
@@ -220,7 +221,7 @@ export const merchantRoutes = (config: Config) => [
     summary: 'Search merchants',
     description:
       'For a provider its merchants, for a bank those that have charged its customers, in order of their names. The text stands in the body, as in other searches.',
-    takes: { ...SEES_MERCHANTS, body: merchantSearch, query: merchantPage },
+    takes: { ...SEES_MERCHANTS, scope: 'read', person: 'viewer', body: merchantSearch, query: merchantPage },
     answers: { 200: { description: '1 merchant', data: shown.pageOf('merchants', namedMerchant) } },
     handle: searchMerchants,
   }),
@@ -229,7 +230,7 @@ export const merchantRoutes = (config: Config) => [
     summary: 'Set a merchant’s trust level',
     description:
       'Customers can give only a `trusted` merchant a standing approval (`approve_recurring`). When a merchant becomes `untrusted`, its customers must approve each charge again and its recurring schedules are suspended; they resume when it becomes `trusted`.',
-    takes: { ...PROVIDER, body: trustBody },
+    takes: { ...PROVIDER, scope: 'manage', body: trustBody },
     answers: { 200: { description: 'The merchant is trusted now', data: trust } },
     refusals: { not_found: 'You have no such merchant' },
     handle: setTrust,

@@ -2,6 +2,7 @@ import { URLSearchParams } from 'node:url';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Claim } from '../../database/entity/client-credential';
 import { Failure, FAILURES } from '../../domain/failures';
+import type { Scope } from '../../domain/scope';
 import type { ClientLogin } from '../http/client-login';
 import { failureOf, isOurs, sendFailureHeaders } from '../http/answer';
 import { CREDENTIALS_LIMIT_BYTES, readBytes } from '../http/body';
@@ -21,7 +22,7 @@ export function tokenEndpoint(login: ClientLogin, failures: FailedAuthentication
    * @throws OAuthError for what RFC 6749 refuses, Failure for a body that cannot be read, or one
    *   failure too many
    */
-  async function claimOf(req: Request, res: Response): Promise<Claim> {
+  async function claimOf(req: Request, res: Response): ReturnType<typeof readTokenRequest> {
     return readTokenRequest(req).catch((error: unknown) => {
       if (isFaultOfCaller(error)) failures.count(req, res);
       throw error;
@@ -32,12 +33,18 @@ export function tokenEndpoint(login: ClientLogin, failures: FailedAuthentication
     // RFC 6749 §5.1 asks for both, the second for caches of its time.
     res.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' });
     try {
-      const claim = await claimOf(req, res);
-      const { token, expiresInS } = await login(req, res, claim).catch((error: unknown) => {
+      const { claim, scope } = await claimOf(req, res);
+      const issuing = login(req, res, claim, (all) => narrowed(all, scope));
+      const { token, expiresInS, scopes } = await issuing.catch((error: unknown) => {
         const isWrong = error instanceof Failure && error.code === 'unauthenticated';
         throw isWrong ? new OAuthError('invalid_client', error.message) : error;
       });
-      res.json({ access_token: token, token_type: 'Bearer', expires_in: expiresInS });
+      res.json({
+        access_token: token,
+        token_type: 'Bearer',
+        expires_in: expiresInS,
+        scope: scopes.join(' '),
+      });
     } catch (error) {
       sendOAuthError(req, res, error);
     }
@@ -62,7 +69,7 @@ class OAuthError extends Error {
 }
 
 /** @throws OAuthError for what RFC 6749 refuses, Failure for a body that cannot be read */
-async function readTokenRequest(req: Request): Promise<Claim> {
+async function readTokenRequest(req: Request): Promise<{ claim: Claim; scope: string | undefined }> {
   const given = await readParameters(req);
   const basic = readBasic(req);
   const clientId = basic?.clientId ?? given.get('client_id');
@@ -81,12 +88,22 @@ async function readTokenRequest(req: Request): Promise<Claim> {
   if (grantType !== 'client_credentials') {
     throw new OAuthError('unsupported_grant_type', 'grant_type must be client_credentials');
   }
-  if (given.has('scope'))
-    throw new OAuthError('invalid_scope', 'This service knows no scopes: leave scope out');
   if (clientId === undefined || clientSecret === undefined) {
     throw new OAuthError('invalid_client', 'client_id and client_secret are required');
   }
-  return { clientId, clientSecret };
+  return { claim: { clientId, clientSecret }, scope: given.get('scope') };
+}
+
+/**
+ * The scopes that are asked for, or all without any (RFC 6749 §3.3).
+ *
+ * @throws OAuthError for one that the client lacks
+ */
+function narrowed(all: Scope[], asked: string | undefined): Scope[] {
+  const words = asked?.split(' ') ?? all;
+  const scopes = all.filter((scope) => words.includes(scope));
+  if (words.every((word) => all.some((scope) => scope === word))) return scopes;
+  throw new OAuthError('invalid_scope', `The scopes of this client are: ${all.join(' ')}`);
 }
 
 const PARAMETERS = ['grant_type', 'client_id', 'client_secret', 'scope'];

@@ -72,7 +72,7 @@ export const agreementRoutes = [
     summary: 'Give up an agreement',
     description:
       'As a `deny` of the customer: no charge is accepted any more, schedules are cancelled, an open intent is declined, and pending charges that wait for the customer or that the bank has not been sent are declined as `denied`. The bank receives `decision.updated`, and denies what it has not booked of `pending`. Giving it up again changes nothing and is a 200. The customer may approve again.',
-    takes: { ...BILLERS, params: agreementPath },
+    takes: { ...BILLERS, scope: 'manage', params: agreementPath },
     answers: {
       200: {
         description: 'The agreement is given up',

@@ -22,7 +22,6 @@ import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
 import type { Caller } from '../http/caller';
 import { ANSWER, BANK, BILLERS, BOTH, MERCHANT } from '../http/callers';
-import { takeAnswer } from '../http/idempotency';
 import { acceptedItem, refusedItem } from '../http/items';
 import type { BodyCall, Call, PathCall } from '../http/call';
 import { section } from '../http/route';
@@ -133,8 +132,12 @@ async function startWorkflow(
 export const DUPLICATE_TRANSACTION =
   'This bankTransactionId belongs to another transaction of yours: answer again with the right one.';
 
-async function respondToBillingRequest({ body, caller, deps }: BodyCall<typeof schema.bankResponseBody>) {
-  const taken = await takeAnswer(deps, (trx) =>
+async function respondToBillingRequest({
+  body,
+  caller,
+  takeAnswer,
+}: BodyCall<typeof schema.bankResponseBody>) {
+  const taken = await takeAnswer((trx) =>
     answerBillingRequest(trx, caller.entityId, body.billingRequestId, {
       ...body.answer,
       batchId: body.batchId,
@@ -208,6 +211,8 @@ export const billingRequestRoutes = (config: Config) => [
       'Charges the same amount to each customer: with `paymentIDs` under existing agreements, or with `lookupIDs` as a one-time payment that each customer must approve. The answer has one item per identifier: check the `statusCode` of each, not only the HTTP status. An accepted charge is `pending`; its result arrives by the webhook `billing.response`. **Send an `Idempotency-Key`**: without one, repeating the request charges again. Identifiers are counted beside calls (`items`): a call that names more than are left is a 429 whole.\n\nA bank uses the second form of the body, with `payee`, for a payment from other customers to a customer of its own. When such a payment succeeds the bank receives the webhook `billing.credit`; when it is declined, `billing.response`.',
     takes: {
       ...BOTH,
+      scope: 'bill',
+      person: 'clerk',
       namesIdentifiers: true,
       body: { merchant: schema.billBody(config), bank: schema.customerBillBody(config) },
       only: { paymentIDs: MERCHANT.roles, metadata: MERCHANT.roles, payee: BANK.roles },
@@ -239,7 +244,7 @@ export const billingRequestRoutes = (config: Config) => [
     summary: 'Answer a billing request',
     description:
       'The bank’s answer to the webhook `billing.request`: whether the customer was debited. Either send `action` (an approval also needs `bankTransactionId`), or leave it out and send `bankTransactionId` to approve or `declineReason` to decline. Sending the same answer again changes nothing and is a 200. A different answer, or one that comes too late, is a 409 with the final status in `data.status`: **if you have debited the customer and get `declined`, reverse the debit.**',
-    takes: { ...ANSWER, body: schema.bankResponseBody },
+    takes: { ...ANSWER, scope: 'manage', body: schema.bankResponseBody },
     answers: { 200: { description: 'The charge is successful', data: schema.chargeOutcome } },
     refusals: {
       not_found: 'You have no such billing request',
@@ -263,7 +268,13 @@ export const billingRequestRoutes = (config: Config) => [
     summary: 'Cancel a billing request',
     description:
       'Cancels a charge that waits for its customer’s approval (`approvalRequired`). The charge becomes `declined` with the `declineReason` `cancelled`, and counts in no spending limit any more. You receive the webhook `billing.response`, and the bank `billing.closed`. Cancelling it again changes nothing and is a 200. A charge under a standing approval cannot be cancelled, since its bank debits without asking: refund it. Should the bank approve a cancelled charge all the same, its answer gets a 409 and opens a reconciliation exception.',
-    takes: { ...BILLERS, params: schema.billingRequestPath, idempotent: true },
+    takes: {
+      ...BILLERS,
+      scope: 'bill',
+      person: 'clerk',
+      params: schema.billingRequestPath,
+      idempotent: true,
+    },
     answers: { 200: { description: 'The charge is cancelled', data: schema.cancelledCharge } },
     refusals: {
       not_found: 'You have no such billing request',

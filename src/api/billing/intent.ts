@@ -11,7 +11,6 @@ import { shownLimits } from '../../domain/spending-limit';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
 import { ANSWER, BOTH, MERCHANT } from '../http/callers';
-import { takeAnswer } from '../http/idempotency';
 import { acceptedItem, refusedItem } from '../http/items';
 import type { BodyCall, PathCall } from '../http/call';
 import { section } from '../http/route';
@@ -169,14 +168,14 @@ async function sendIntents(call: BodyCall<ReturnType<typeof intentBody>>) {
   });
 }
 
-async function respondToIntent({ body, caller, deps }: BodyCall<typeof intentResponseBody>) {
+async function respondToIntent({ body, caller, takeAnswer }: BodyCall<typeof intentResponseBody>) {
   const {
     agreed,
     limits,
     currency: of,
     pending,
     ...data
-  } = await takeAnswer(deps, (trx) =>
+  } = await takeAnswer((trx) =>
     answerIntent(trx, caller.entityId, {
       intentId: body.intentId,
       customerId: body.customerId,
@@ -228,7 +227,7 @@ export const intentRoutes = (config: Config) => [
     summary: 'Send billing intents',
     description:
       'Asks customers, through their banks, for permission to bill them in future. The answer has one item per `lookupID`: check the `statusCode` of each, not only the HTTP status. Each customer’s decision arrives by the webhook `billing.intent.response`, with a `paymentID` when it is an approval. A customer is asked at most 20 times a day (by default), by all merchants together; beyond that the item is a 429. An intent that is not answered within the response window (24 hours by default) is declined. A new intent for the same customer replaces one that is still open; to change the terms of an agreement, send a new intent. Identifiers are counted beside calls (`items`): a call that names more than are left is a 429 whole.',
-    takes: { ...MERCHANT, namesIdentifiers: true, body: intentBody(config), idempotent: true },
+    takes: { ...MERCHANT, scope: 'bill', namesIdentifiers: true, body: intentBody(config), idempotent: true },
     answers: {
       200: {
         description: 'At least one intent was accepted',
@@ -248,7 +247,7 @@ export const intentRoutes = (config: Config) => [
     summary: 'Answer a billing intent',
     description:
       'The bank’s answer to the webhook `billing.intent`, with the customer’s decision. The customer may tighten what the merchant asked for, and `data.spendingLimits` shows the limits that hold. `blockMerchant` `true` means `deny`, and refuses every later intent and charge of this merchant. Sending the same answer again changes nothing and is a 200.',
-    takes: { ...ANSWER, body: intentResponseBody },
+    takes: { ...ANSWER, scope: 'manage', body: intentResponseBody },
     answers: { 200: { description: 'The intent is approved', data: intentAnswered } },
     refusals: {
       merchant_not_trusted: 'The merchant is not trusted, so it cannot have a standing approval',

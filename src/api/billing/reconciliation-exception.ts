@@ -13,7 +13,6 @@ import { Failure } from '../../domain/failures';
 import { formatAmount, formatIfAny, inDecimals } from '../../domain/money';
 import type { Caller } from '../http/caller';
 import { ANSWER, ANYONE } from '../http/callers';
-import { takeAnswer } from '../http/idempotency';
 import { listAnswer } from '../http/list';
 import type { Call, PathCall, QueryCall } from '../http/call';
 import { section } from '../http/route';
@@ -270,9 +269,9 @@ async function respondToException({
   body: { resolution, bankTransactionId, note },
   caller,
   params: { exceptionId },
-  deps,
+  takeAnswer,
 }: Call<z.output<typeof respondBody>, unknown, z.output<typeof exceptionPath>>) {
-  const answered = await takeAnswer(deps, (trx) =>
+  const answered = await takeAnswer((trx) =>
     takeBanksAnswer(trx, { bankId: caller.entityId, note: note ?? null }, exceptionId, {
       resolution,
       bankTransactionId: bankTransactionId ?? null,
@@ -322,7 +321,7 @@ export const exceptionRoutes = [
     summary: 'Say what became of the money',
     description:
       'The word of the payer’s bank, which resolves the exception: what it held of the charge can be refunded again. Where a charge was `successful` and the money did not stay (`no_money_moved`, `reversed`), what is left of it is reversed: a transaction of type `reversal`, told to the merchant by `billing.reversed`. Where all answers to a charge were approvals, both speak of the second debit, and the charge stands. Where they speak of the transfer of a `completed` refund, the refund is `returned`, told by `refund.returned`, and its amount can be refunded again. Where a refund that was rejected, or not answered, is `confirmed`, it is `completed` from then on, told by `refund.response`. Sending the same again changes nothing and is a 200.',
-    takes: { ...ANSWER, params: exceptionPath, body: respondBody },
+    takes: { ...ANSWER, scope: 'manage', person: 'clerk', params: exceptionPath, body: respondBody },
     answers: {
       200: {
         description: 'The exception is resolved',

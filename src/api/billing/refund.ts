@@ -13,7 +13,6 @@ import { formatAmount } from '../../domain/money';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
 import { ANSWER, ANYONE, MERCHANT } from '../http/callers';
-import { takeAnswer } from '../http/idempotency';
 import { listAnswer } from '../http/list';
 import type { BodyCall, PathCall, QueryCall } from '../http/call';
 import { section } from '../http/route';
@@ -132,14 +131,14 @@ async function startRefund({ accept, body, caller }: BodyCall<typeof refundBody>
   });
 }
 
-async function respondToRefund({ body, caller, deps }: BodyCall<typeof refundResponseBody>) {
+async function respondToRefund({ body, caller, takeAnswer }: BodyCall<typeof refundResponseBody>) {
   const { refundId, action, bankTransactionId, reason } = body;
   const answer: RefundAnswer = {
     action,
     bankTransactionId: (action === 'completed' && bankTransactionId) || null,
     reason: (action === 'rejected' && reason) || null,
   };
-  const { agreed, duplicate, ...data } = await takeAnswer(deps, (trx) =>
+  const { agreed, duplicate, ...data } = await takeAnswer((trx) =>
     answerRefund(trx, caller.entityId, refundId, answer),
   );
   // Thrown after the commit: what the bank says is kept, for money may have moved.
@@ -182,7 +181,7 @@ export const refundRoutes = [
     summary: 'Initiate a refund',
     description:
       'Refunds a successful charge in part, or, without `amount`, all that has not been refunded yet. The customer’s bank makes the transfer, typically within three business days; the result arrives by the webhook `refund.response`.',
-    takes: { ...MERCHANT, body: refundBody, idempotent: true },
+    takes: { ...MERCHANT, scope: 'refund', person: 'clerk', body: refundBody, idempotent: true },
     answers: {
       201: { description: 'The bank has the refund; its outcome comes by webhook', data: refund },
     },
@@ -202,7 +201,7 @@ export const refundRoutes = [
     summary: 'Answer a refund request',
     description:
       'The bank’s answer to the webhook `refund.request`: whether the customer has received the money. The amount of a rejected refund can be refunded again. Sending the same answer again changes nothing and is a 200, as is another rejection of a rejected refund.',
-    takes: { ...ANSWER, body: refundResponseBody },
+    takes: { ...ANSWER, scope: 'manage', body: refundResponseBody },
     answers: {
       200: {
         description: 'The refund is completed',

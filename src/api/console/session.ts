@@ -10,7 +10,7 @@ import type { Authenticate } from '../http/authentication';
 import type { ClientLogin } from '../http/client-login';
 import type { FailedAuthentication } from '../http/failed-authentication';
 import type { ApiDeps } from '../http/deps';
-import { replyOf } from '../http/answer';
+import { replyOf, unknownEndpoint } from '../http/answer';
 import { CREDENTIALS_LIMIT_BYTES, readJsonBody } from '../http/body';
 import { endpoint } from '../http/serve-endpoints';
 import { consolePages, READING } from '../http/own-page';
@@ -197,7 +197,6 @@ async function signIn(access: Access, req: Request, res: Response): Promise<void
   const csrfToken = randomBytes(CSRF_BYTES).toString('base64url');
   const id = randomBytes(ID_BYTES).toString('base64url');
   const session = { id, token, csrfToken, usedAt: now, endsAt: now + expiresInS * 1000 };
-  noteConsoleSession(req, id);
   const before = await readSession(deps, req);
   const data = { session: await shown(access, req, res, session) };
   // An answer to it that is still on its way would put it back into its browser.
@@ -247,11 +246,14 @@ const calling =
     }
     if (READING.includes(req.method)) refuseStalePage(req, session);
     else requireCsrfToken(req, session);
-    noteConsoleSession(req, session.id);
     asApiCall(req, session);
     req.url = called.url;
     next();
   };
+
+/** For the console's own rows, which are not there for API clients. */
+export const throughConsole: RequestHandler = (req, res, next) =>
+  req.consoleSession ? next() : unknownEndpoint(req, res, next);
 
 /** The API's own URL. Links have no header, so each names the session that made it. */
 function callOf(url: string): { url: string; sessionId?: string } | undefined {
@@ -286,7 +288,8 @@ function requireCsrfToken(req: Request, { csrfToken }: Session): void {
 }
 
 /** The token replaces everything else that names a sender. */
-function asApiCall(req: Request, { token }: Session): Request {
+function asApiCall(req: Request, { id, token }: Session): Request {
+  noteConsoleSession(req, id);
   req.headers.authorization = `Bearer ${token}`;
   delete req.headers.cookie;
   return req;

@@ -154,7 +154,7 @@ export const customerRoutes = [
     summary: 'Search your customers',
     description:
       'The same list, with the text in the body: a name or an e-mail address in an address may be kept in logs on its way. `customerId` finds one customer.',
-    takes: { ...BANK, body: customerSearch, query: customerPage },
+    takes: { ...BANK, scope: 'read', person: 'viewer', body: customerSearch, query: customerPage },
     answers: { 200: { description: '1 customer', data: shown.pageOf('customers', customerShown) } },
     handle: searchCustomers,
   }),
@@ -163,7 +163,7 @@ export const customerRoutes = [
     summary: 'Update a customer',
     description:
       'Changes the given fields and leaves the others as they are. A field cannot be emptied. Name the customer by exactly one of the query parameters `customerId` and `lookupID`.',
-    takes: { ...BANK, body: updateBody, query: oneCustomer },
+    takes: { ...BANK, scope: 'manage', body: updateBody, query: oneCustomer },
     answers: { 200: { description: 'The customer is changed', data: changedCustomer } },
     refusals: { not_found: 'You have no such customer' },
     handle: changeCustomer,

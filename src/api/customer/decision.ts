@@ -300,7 +300,7 @@ export const decisionRoutes = [
     summary: 'Update a customer decision',
     description:
       'Records that the customer has changed a decision; it applies from the next charge on. Limits may be set below what is spent; if `spendingLimits` is left out, they stay. A charge counts against the limits of the day on which it was accepted, whenever the bank answers it. `blockMerchant` `true` means `deny`, and refuses every later intent and charge of the merchant. `deny` declines pending charges that wait for the customer or that you have not been sent (`denied`, `billing.closed`); `pending` has the others: deny what you have not booked. Recurring schedules of the customer with this merchant follow the decision: `suspended` and `approve_once` suspend them, `deny` cancels them, and `approve_recurring` resumes those that an earlier decision had suspended. The merchant receives the webhook `decision.updated`.',
-    takes: { ...BANK, params: decisionPath, body: decisionBody },
+    takes: { ...BANK, scope: 'manage', person: 'clerk', params: decisionPath, body: decisionBody },
     answers: {
       200: {
         description: 'The decision is approve_recurring from the next charge on',
@@ -320,7 +320,7 @@ export const decisionRoutes = [
     summary: 'Pause a customer’s permission',
     description:
       'Nothing is charged until `until`, or until the customer resumes; a new `until` moves the end of a pause. Charges are refused with `consent_paused`, schedules are `suspended`, and what falls due is `skipped` and not charged later. Decision and limits stay; only `until`, resuming and `deny` end a pause. The merchant receives `decision.updated`.',
-    takes: { ...BANK, params: decisionPath, body: pauseBody },
+    takes: { ...BANK, scope: 'manage', person: 'clerk', params: decisionPath, body: pauseBody },
     answers: {
       200: {
         description: 'The decision is approve_recurring, and paused, from the next charge on',
@@ -335,7 +335,7 @@ export const decisionRoutes = [
     id: 'resumeDecision',
     summary: 'Resume a customer’s permission',
     description: 'Ends the customer’s pause. What is not paused stays as it is.',
-    takes: { ...BANK, params: decisionPath },
+    takes: { ...BANK, scope: 'manage', person: 'clerk', params: decisionPath },
     answers: {
       200: {
         description: 'The decision is approve_recurring from the next charge on',

@@ -144,7 +144,7 @@ export const deviceRoutes = [
     summary: 'Enrol a device',
     description:
       'Returns a `deviceId` for a fingerprint, which is whatever you recognise the device by. The same fingerprint always gives you the same `deviceId`, and gives every other bank or merchant a different one for the same device. The fingerprint itself is not stored.',
-    takes: { ...BOTH, body: enrolBody, idempotent: true },
+    takes: { ...BOTH, scope: 'bill', body: enrolBody, idempotent: true },
     answers: {
       200: { description: 'You have enrolled this device before', data: enrolled },
       201: { description: 'The device is enrolled', data: enrolled },
@@ -156,7 +156,7 @@ export const deviceRoutes = [
     summary: 'Link a device to a customer',
     description:
       'Lets merchants recognise your customer by the device. A device is linked to at most one customer; linking it again to the same customer changes nothing.',
-    takes: { ...BANK, body: linkBody, idempotent: true },
+    takes: { ...BANK, scope: 'manage', body: linkBody, idempotent: true },
     answers: { 200: { description: 'The device is linked' } },
     refusals: {
       not_found: 'You have not enrolled this device, or have no such customer with this phrase',
@@ -168,7 +168,7 @@ export const deviceRoutes = [
     id: 'unlinkDevice',
     summary: 'Unlink a device',
     description: 'Removes the link between a device and your customer.',
-    takes: { ...BANK, body: linkBody },
+    takes: { ...BANK, scope: 'manage', body: linkBody },
     answers: { 200: { description: 'The device is not linked any more' } },
     refusals: { not_found: 'The device is not linked to this customer, or you have no such customer' },
     handle: unlink,
@@ -187,7 +187,7 @@ export const deviceRoutes = [
     summary: 'Look up a customer by device',
     description:
       'The customer that the device is linked to, with the `phrase` (`lookupID`) to bill by. Names, addresses and accounts are never returned.',
-    takes: { ...SEEKER, body: lookupBody },
+    takes: { ...SEEKER, scope: 'bill', body: lookupBody },
     answers: { 200: { description: 'The customer is found', data: customerShown } },
     refusals: { not_found: 'You have not enrolled this device, or it is not linked to a customer' },
     handle: lookUp,

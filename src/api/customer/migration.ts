@@ -245,7 +245,7 @@ export const migrationRoutes = () => [
     summary: 'Onboard customers',
     description:
       'Adds up to 10 000 of your customers to the network and gives each a `lookupID`. Each customer is decided on separately: one that is not valid, or a duplicate, is reported in `failures` and does not stop the others, so check `failures` and not only the status. Up to 500 customers are onboarded before the answer (201). A larger batch is accepted (202) and processed in the background; the webhook `migration.completed` reports its end.',
-    takes: { ...BANK, longBody: batchBody(), idempotent: true },
+    takes: { ...BANK, scope: 'manage', longBody: batchBody(), idempotent: true },
     answers: {
       201: { description: '1 of 2 customers onboarded', data: schema.smallBatch },
       202: {

@@ -1,7 +1,10 @@
 import type { Request, Response } from 'express';
+import { CLIENT_STANDING_TTL_MS } from '../../database/entity/client-credential';
 import { readStanding, type Standing } from '../../database/entity/create-entity';
+import { readConsoleStanding } from '../../database/person/passkey';
 import { Failure } from '../../domain/failures';
 import { remember } from '../../domain/remember';
+import { SCOPES } from '../../domain/scope';
 import type { AccessTokens, Claims } from '../../database/keys/access-token';
 import type { Caller } from './caller';
 import type { ApiDeps } from './deps';
@@ -15,7 +18,7 @@ export type Authenticate = (req: Request, res: Response) => Promise<Caller>;
  * inside the promised 60 s.
  */
 const STANDING_TTL_MS = 15_000;
-/** Entities remembered at once; beyond it the oldest are looked up again. */
+/** Entities and clients remembered at once; beyond it the oldest are looked up again. */
 const STANDING_MAX = 10_000;
 
 export function createAuthenticate(
@@ -23,33 +26,61 @@ export function createAuthenticate(
   tokens: AccessTokens,
   failures: FailedAuthentication,
 ): Authenticate {
-  const standings = new Map<string, { standing: Standing | undefined; readAt: number }>();
+  const standings = new Map<string, { reading: Promise<Standing | undefined>; readAt: number }>();
 
   /**
-   * The standing of a token's entity, from memory for a while. A token of a later generation than
-   * the standing has it read again.
+   * The standing of a token's client or entity, from memory for a while. A token of a later
+   * generation than the standing has it read again.
    */
-  async function standingOf({ entityId, tokenGeneration }: Claims): Promise<Standing | undefined> {
-    const known = standings.get(entityId);
-    const isFresh = known && performance.now() - known.readAt < STANDING_TTL_MS;
-    if (isFresh && tokenGeneration <= (known.standing?.tokenGeneration ?? 0)) return known.standing;
-    const readAt = performance.now();
-    const standing = await readStanding(deps.db, entityId);
-    remember(standings, STANDING_MAX, entityId, { standing, readAt });
-    return standing;
+  async function standingOf({ entityId, clientId, tokenGeneration }: Claims): Promise<Standing | undefined> {
+    const holder = clientId ?? entityId;
+    const known = standings.get(holder);
+    const livesMs = clientId === undefined ? STANDING_TTL_MS : CLIENT_STANDING_TTL_MS;
+    if (known && performance.now() - known.readAt < livesMs) {
+      const standing = await known.reading;
+      if (tokenGeneration <= (standing?.tokenGeneration ?? 0)) return standing;
+    }
+    // Calls at the same time share one read, as a client's lives for a second.
+    const read = { readAt: performance.now(), reading: readStanding(deps.db, entityId, clientId) };
+    remember(standings, STANDING_MAX, holder, read);
+    read.reading.catch(() => {
+      if (standings.get(holder) === read) standings.delete(holder);
+    });
+    return read.reading;
+  }
+
+  /** Reads a session's standing at each call, so that a changed role holds at once. */
+  async function callerOfConsole(claims: Claims): Promise<Caller | undefined> {
+    const { entityId, tokenGeneration, personId, passkeyId } = claims;
+    const person = personId !== undefined && passkeyId !== undefined ? { personId, passkeyId } : undefined;
+    const standing = await readConsoleStanding(deps.db, entityId, person);
+    if (!standing?.active || standing.tokenGeneration !== tokenGeneration) return undefined;
+    const { role, providerId, personRole, passkeyMadeAt, personsOnly } = standing;
+    if (person === undefined) return personsOnly ? undefined : callerOf(claims);
+    if (!personRole || !passkeyMadeAt) return undefined;
+    return {
+      entityId,
+      role,
+      providerId: providerId ?? undefined,
+      scopes: SCOPES,
+      person: { ...person, role: personRole, passkeyMadeAt },
+    };
   }
 
   async function callerOf(claims: Claims): Promise<Caller | undefined> {
+    // A person's token is good in the person's session alone.
+    if (claims.personId !== undefined) return undefined;
     const standing = await standingOf(claims);
     if (!standing?.active || standing.tokenGeneration !== claims.tokenGeneration) return undefined;
     const { role, providerId } = standing;
-    return { entityId: claims.entityId, role, providerId: providerId ?? undefined };
+    const { entityId, clientId, scopes } = claims;
+    return { entityId, role, providerId: providerId ?? undefined, clientId, scopes };
   }
 
   return async (req, res) => {
     const [, token] = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(req.headers.authorization ?? '') ?? [];
     const claims = token === undefined ? undefined : await tokens.verify(token);
-    const caller = claims && (await callerOf(claims));
+    const caller = claims && (await (req.consoleSession ? callerOfConsole : callerOf)(claims));
     if (caller) return caller;
     failures.count(req, res);
     throw new Failure(

@@ -31,6 +31,12 @@ export interface Call<Body = unknown, Query = unknown, Params = unknown> {
     work: (trx: Transaction) => Promise<Given>,
     afterRefusal?: (refusal: Failure) => Promise<void>,
   ) => Promise<Given | Accepted>;
+  /**
+   * Takes a bank's answer in one transaction. Answers need no key: a repeat is agreed to.
+   *
+   * @throws Failure outcome_unknown, and what the work throws
+   */
+  takeAnswer: <Result>(work: (trx: Transaction) => Promise<Result>) => Promise<Result>;
 }
 
 export type BodyCall<Body extends z.ZodType> = Call<z.output<Body>>;
@@ -47,5 +53,6 @@ export function actorOf({
   requestId,
   ownRequestId,
 }: Pick<Call, 'caller' | 'requestId' | 'ownRequestId'>): Actor {
-  return { actor: caller.entityId, cause: caller.role, requestId, ownRequestId, reason: null };
+  const actor = caller.person?.personId ?? caller.entityId;
+  return { actor, cause: caller.role, requestId, ownRequestId, reason: null };
 }

@@ -1,10 +1,24 @@
 import type { Role } from '../../domain/entity';
+import type { PersonRole } from '../../domain/person';
+import type { Scope } from '../../domain/scope';
 
 export interface Caller {
   entityId: string;
   role: Role;
   /** The provider that made the merchant. */
   providerId?: string | undefined;
+  /** The client whose secret got the token; an operator's token has none. */
+  clientId?: string | undefined;
+  scopes: readonly Scope[];
+  /** Who makes the call in the console, by a passkey. */
+  person?: CallingPerson | undefined;
+}
+
+export interface CallingPerson {
+  personId: string;
+  role: PersonRole;
+  passkeyId: string;
+  passkeyMadeAt: Date;
 }
 
 /** The party that answers for a caller: the provider of a merchant, or the caller itself. */

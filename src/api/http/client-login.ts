@@ -8,6 +8,7 @@ import {
 } from '../../database/entity/client-credential';
 import { Failure } from '../../domain/failures';
 import { isId } from '../../domain/identifier/ids';
+import type { Scope } from '../../domain/scope';
 import type { AccessTokens } from '../../database/keys/access-token';
 import type { ApiDeps } from './deps';
 import type { FailedAuthentication } from './failed-authentication';
@@ -28,9 +29,17 @@ import { actorOf } from './call';
  * The check stays cheap: a single look-up at a time serves all requests that wait, and secrets are
  * hashed with a single round of SHA-256.
  *
+ * @param narrowed the scopes that the token is to have, of those of the proven client
  * @throws Failure unauthenticated where id and secret do not belong together; rate_limited
  */
-export type ClientLogin = (req: Request, res: Response, claim: Claim) => ReturnType<AccessTokens['issue']>;
+export type ClientLogin = (
+  req: Request,
+  res: Response,
+  claim: Claim,
+  narrowed?: (scopes: Scope[]) => Scope[],
+) => Promise<Issued & { scopes: Scope[] }>;
+
+type Issued = Awaited<ReturnType<AccessTokens['issue']>>;
 
 /** Most claims of one look-up; more wait for the next. */
 const CLAIMS_MAX = 200;
@@ -56,22 +65,23 @@ export function createClientLogin(
     throw new Failure('unauthenticated', 'Client id and secret do not belong together');
   }
 
-  async function issue(req: Request, res: Response, claim: Claim) {
+  const issue: ClientLogin = async (req, res, claim, narrowed = (all) => all) => {
     const client = await provenClient(req, res, claim);
     await meter(deps, res, 'tokenAddress', addressKey(deps, req));
     await meterCaller(deps, res, 'token', client);
+    const scopes = narrowed(client.scopes);
     if (client.olderHash) {
       const by = actorOf({ caller: client, requestId: requestIdOf(res), ownRequestId: req.ownRequestId });
       await deps.db.transaction((trx) => renewHash(trx, by, client, claim));
     }
-    return tokens.issue(client);
-  }
+    return { ...(await tokens.issue({ ...client, scopes })), scopes };
+  };
 
   // A request that arrives during a look-up waits for that one and the next: one limit holds for
   // both.
-  return async (req, res, claim) => {
+  return async (req, res, ...asked) => {
     try {
-      const issued = await answered(issue(req, res, claim));
+      const issued = await answered(issue(req, res, ...asked));
       noteTokenRequest(req, { outcome: 'issued' });
       return issued;
     } catch (error) {

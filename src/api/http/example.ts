@@ -22,6 +22,7 @@ export const ID_NAME: Record<IdKind, string> = {
   signingKey: 'a signing key',
   exception: 'a reconciliation exception',
   statement: 'a bank’s statement',
+  person: 'a person',
 };
 
 const KINDS = Object.keys(ID_PREFIX) as IdKind[];

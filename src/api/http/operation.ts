@@ -58,4 +58,8 @@ export const TAGS = {
     'Requests that the service sends to your webhook URL. Verify the signature, answer with any 2xx within 2 seconds, and process the event afterwards. Anything else is retried over three days. The same webhook can arrive more than once (`X-Service-Delivery` is then the same), and in any order (`sequence` tells which is newer).',
 } as const;
 
-export type Tag = keyof typeof TAGS;
+/** `Console`: for the console's own page, and in no document. */
+export type Tag = keyof typeof TAGS | 'Console';
+
+/** Of a row of the console's, which is in no document. */
+export const UNDOCUMENTED = { summary: '', description: '' };

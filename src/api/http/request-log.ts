@@ -52,7 +52,8 @@ export function noteConsoleSession(req: Request, sessionId: string): void {
 export function requestLog(logger: Logger): RequestHandler {
   return (req, res, next) => {
     const startedAt = performance.now();
-    const given = req.get('x-request-id');
+    // Nobody chooses the id of a person's act, by which their audit event is found.
+    const given = req.path.startsWith('/console/') ? undefined : req.get('x-request-id');
     const ownRequestId = randomUUID();
     const requestId = given !== undefined && SANE_REQUEST_ID.test(given) ? given : ownRequestId;
     res.set('X-Request-Id', requestId);
@@ -68,6 +69,7 @@ export function requestLog(logger: Logger): RequestHandler {
         method: req.method,
         route: pathOf(route),
         callerId: caller?.entityId,
+        clientId: caller?.clientId,
         ...tokenRequest,
         ...consoleSession,
         address,

@@ -3,8 +3,11 @@ import { z } from 'zod';
 import type { Transaction } from '../../database/pool/connection';
 import type { Indexes } from '../../database/keyring/keyring';
 import type { Role } from '../../domain/entity';
+import { recordAuditEvent } from '../../database/record/audit-event';
 import { Failure } from '../../domain/failures';
-import { replyOf, type Answer, type Reply } from './answer';
+import { mayAct, type PersonRole } from '../../domain/person';
+import type { Scope } from '../../domain/scope';
+import { bearer, replyOf, type Answer, type Reply } from './answer';
 import type { Authenticate } from './authentication';
 import {
   BODY_LIMIT_BYTES,
@@ -17,13 +20,13 @@ import {
   requireType,
   type Pace,
 } from './body';
-import type { Accepted, Call } from './call';
+import { actorOf, type Accepted, type Call } from './call';
 import type { Caller } from './caller';
 import { ANSWER_WITHIN_MS } from './deadline';
 import type { ApiDeps } from './deps';
 import type { DocumentedAnswer, Excess } from './documented-response';
 import { sendDownload, type Download } from './download';
-import { acceptOnce, readIdempotencyKey } from './idempotency';
+import { acceptOnce, ANSWER_FATE, commit, readIdempotencyKey } from './idempotency';
 import { canonicalJson, parseJson } from './json';
 import type { Operation, Tag } from './operation';
 import { BodySlot, type Slots } from './slots';
@@ -34,6 +37,13 @@ import { check, invalidRequest, readQuery } from './validation';
 
 interface RouteOptions<Body, Query, Params> {
   roles: readonly Role[];
+  /** The scope that the token needs. */
+  scope?: Scope;
+  /**
+   * The lowest role of a person who may call it from the console. Left out, a viewer may read, and
+   * nobody may change anything.
+   */
+  person?: PersonRole;
   /** The bucket of the caller that pays for the request. */
   limit: Bucket;
   /**
@@ -87,7 +97,7 @@ export type Method = 'get' | 'post' | 'put' | 'patch';
 export interface Route {
   method: Method;
   path: string;
-  options: RouteOptions<unknown, unknown, unknown>;
+  options: RouteOptions<unknown, unknown, unknown> & { scope: Scope };
   operation: Operation;
   handle(call: Call): Promise<Answer | Reply | Download>;
 }
@@ -98,6 +108,9 @@ export type Handler<Answers extends Operation['answers'], Given, Body, Query, Pa
 ) => Promise<Given | Accepted>) &
   NothingBeyond<Excess<Given, DocumentedAnswer<Answers>>>;
 
+/** A GET reads. For any other method the row says what it needs. */
+type NeededScope<Called extends Method> = Called extends 'get' ? unknown : { scope: Scope };
+
 /**
  * Makes the rows of one section of the reference. A row says who may call what, what it takes, what
  * it answers, and which handler does it.
@@ -105,22 +118,23 @@ export type Handler<Answers extends Operation['answers'], Given, Body, Query, Pa
 export const section =
   (tag: Tag) =>
   <
+    const Called extends Method,
     const Answers extends Operation['answers'],
     Given extends DocumentedAnswer<Answers>,
     Body = undefined,
     Query = unknown,
     Params = unknown,
   >(
-    method: Method,
+    method: Called,
     path: string,
     row: Omit<Operation, 'tag'> & {
-      takes: RouteOptions<Body, Query, Params>;
+      takes: RouteOptions<Body, Query, Params> & NeededScope<Called>;
       answers: Answers;
       handle: Handler<Answers, Given, Body, Query, Params>;
     },
   ): Route => {
     const { takes: options, handle, ...operation } = row;
-    return { method, path, options, operation: { ...operation, tag }, handle };
+    return { method, path, options: { scope: 'read', ...options }, operation: { ...operation, tag }, handle };
   };
 
 type NothingBeyond<Paths> = [Paths] extends [never] ? unknown : { 'answers more than is documented': Paths };
@@ -152,7 +166,7 @@ export function serve(
       received?.indexes ??
       deps.db.keyring.blindIndexes('idempotency.body', canonicalJson(options.body ? input : null));
 
-    const call = {
+    const call: Call = {
       caller,
       body: received ? received.body : body,
       query,
@@ -171,10 +185,11 @@ export function serve(
           key === undefined
             ? undefined
             : { callerId: caller.entityId, path: filled(one.path, params), key, bodyIndexes: indexes() },
-          async (trx) => replyOf(await work(trx), status),
+          async (trx) => replyOf(await onRecord(trx, call, one, work), status),
           afterRefusal,
         ) as Promise<Accepted>,
-    } satisfies Call;
+      takeAnswer: (work) => commit(own, ANSWER_FATE, (trx) => onRecord(trx, call, one, work)),
+    };
     const outcome = await deps.limiter
       .take(caller, () => one.handle(call))
       .finally(() => received?.release());
@@ -196,6 +211,11 @@ export function serve(
     if (!options.roles.includes(caller.role)) {
       throw new Failure('forbidden', `A ${caller.role} may not call this endpoint`);
     }
+    if (!caller.scopes.includes(options.scope)) {
+      res.set('WWW-Authenticate', bearer(`error="insufficient_scope", scope="${options.scope}"`));
+      throw new Failure('insufficient_scope', `The access token lacks the scope "${options.scope}"`);
+    }
+    requirePerson(one, caller);
 
     const slot = new BodySlot(slots.bodies, caller);
     try {
@@ -204,6 +224,40 @@ export function serve(
       slot.leave();
     }
   };
+}
+
+/** The console's own rows, which write audit events of their own. */
+const isConsoles = ({ operation }: Route) => operation.tag === 'Console';
+
+/** @throws Failure forbidden */
+function requirePerson(one: Route, { person }: Caller): void {
+  if (person === undefined) {
+    if (isConsoles(one)) throw new Failure('forbidden', 'Sign in with a passkey to do this');
+    return;
+  }
+  const lowest = one.options.person ?? (one.method === 'get' ? 'viewer' : undefined);
+  if (lowest !== undefined && mayAct(person.role, lowest)) return;
+  throw new Failure('forbidden', `A ${person.role} may not do this in the console`);
+}
+
+/** The work of a call. A person's act has an audit event, which names its transaction. */
+async function onRecord<Result>(
+  trx: Transaction,
+  call: Call,
+  one: Route,
+  work: (trx: Transaction) => Promise<Result>,
+): Promise<Result> {
+  const result = await work(trx);
+  const { person, entityId } = call.caller;
+  if (person && !isConsoles(one)) {
+    const name = one.operation.id.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    await recordAuditEvent(trx, actorOf(call), {
+      action: `person.${name}`,
+      entityId,
+      after: { role: person.role, commitId: trx.commitId },
+    });
+  }
+  return result;
 }
 
 /** In the forms of RFC 9745 and RFC 8594, on every response of the operation. */

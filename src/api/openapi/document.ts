@@ -67,7 +67,6 @@ export function openApiDocument(routes: readonly Route[]): OpenApiDocument {
     tags: Object.entries(TAGS)
       .filter(([name]) => used.has(name))
       .map(([name, description]) => ({ name, description })),
-    security: [{ accessToken: [] }],
     paths,
     webhooks,
     components: {
@@ -91,7 +90,8 @@ function describe(one: Route, schemas: Schemas): OpenApiOperation {
     // oasdiff refuses that an operation goes earlier.
     ...(operation.deprecated && { deprecated: true, 'x-sunset': operation.deprecated.sunset }),
     [ROLES_KEY]: options.roles,
-    description: `${description}\n\nCallers: ${roles}. Rate limit: \`${options.limit}\`.${options.namesIdentifiers ? NAMES_IDENTIFIERS : ''}`,
+    security: [{ accessToken: [options.scope] }],
+    description: `${description}\n\nCallers: ${roles}. Scope: \`${options.scope}\`. Rate limit: \`${options.limit}\`.${options.namesIdentifiers ? NAMES_IDENTIFIERS : ''}`,
     parameters: [
       ...(options.params ? parametersOf('path', options.params, schemas) : []),
       ...(options.query ? parametersOf('query', options.query, schemas) : []),
@@ -215,7 +215,7 @@ function refusalOf(
     headers: headers(
       'X-Request-Id',
       ...METERED,
-      ...(status === 401 ? ['WWW-Authenticate'] : []),
+      ...(status === 401 || status === 403 ? ['WWW-Authenticate'] : []),
       ...(status === 429 || status === 503 || (status === 409 && idempotent) ? ['Retry-After'] : []),
       ...(idempotent && [403, 404, 409].includes(status) ? ['Idempotent-Replayed'] : []),
     ),
@@ -233,6 +233,7 @@ function reasonsOf({ method, options, operation: { refusals = {} } }: Route): Ma
     ['invalid_request', 'The request is not valid; `errors` lists every problem'],
     ['unauthenticated', 'The access token is missing, invalid or expired'],
     ['forbidden', roles.length < ROLES.length && 'Your role may not call this operation'],
+    ['insufficient_scope', 'The access token lacks the scope of this operation'],
     ['not_found', params && !refusals.not_found && 'Not found, or not yours'],
     ['request_too_slow', reads && 'The body arrived too slowly; the connection is closed'],
     ...(Object.entries(refusals) as Reason[]),

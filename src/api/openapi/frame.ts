@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { FAILURES, type FailureCode } from '../../domain/failures';
 import { errorCode, words } from '../http/response-fields';
+import type { Scope } from '../../domain/scope';
 import type { JsonSchema } from './schema';
 
 /** Shared by every operation: the envelope, its refusals, and the header fields. */
@@ -133,10 +134,20 @@ export const parameterRef = (name: keyof typeof PARAMETERS) => ({ $ref: `#/compo
 
 export const SECURITY_SCHEMES = {
   accessToken: {
-    type: 'http',
-    scheme: 'bearer',
-    bearerFormat: 'JWT',
-    description: 'The `access_token` from `POST /v1/oauth/token`',
+    type: 'oauth2',
+    description: 'The `access_token` from `POST /v1/oauth/token`, as `Authorization: Bearer …`',
+    flows: {
+      clientCredentials: {
+        tokenUrl: '/v1/oauth/token',
+        scopes: {
+          read: 'Read and search',
+          bill: 'Send intents, bill, cancel a charge, run schedules, look up and enrol devices',
+          refund: 'Initiate refunds',
+          manage:
+            'All else: webhooks, merchants, customers and their decisions, and a bank’s answers and files',
+        } satisfies Record<Scope, string>,
+      },
+    },
   },
   client: {
     type: 'http',

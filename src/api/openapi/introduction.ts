@@ -17,7 +17,7 @@ merchants.
 people) and \`data\`. Errors have the same form, with \`success\` false and a \`code\` for programs, one of \`ErrorCode\`; those of status 400
 list every problem in \`errors\`. What does
 not exist and what belongs to another party are both a 404. A method that a path does not have is a 405 with \`Allow\`. If several errors
-apply, the order is 401, 429, 403 (wrong role), 413, 415, 408, 400, and then those of the operation itself.
+apply, the order is 401, 429, 403 (wrong role, then scope), 413, 415, 408, 400, and then those of the operation itself.
 
 **Requests.** Unknown fields and query parameters are refused (400). Text is trimmed and normalised (Unicode NFC). Amounts are JSON
 numbers in major units, with at most as many decimals as the currency has, and at most 15 significant digits. Dates are RFC 3339 with an

@@ -18,7 +18,10 @@ const tokenRequest = z
       description: 'Unless HTTP Basic is used',
       example: 'YCPMuZ2RKRk6N7vRrQ3yb1Gx7nJ0hXo2y3pTg9sVb5E',
     }),
-    scope: z.literal('').optional().meta({ description: 'There are none: leave it out', examples: [] }),
+    scope: z
+      .string()
+      .optional()
+      .meta({ description: 'Some of the client’s scopes; left out, all of them', example: 'read bill' }),
   })
   .meta({ id: 'TokenRequest' });
 
@@ -30,6 +33,7 @@ const token = z
     ),
     token_type: z.literal('Bearer'),
     expires_in: z.int().positive().meta({ description: 'Seconds for which it is valid', example: 3600 }),
+    scope: words('The scopes that it has, with a space between two', 'read bill'),
   })
   .meta({ id: 'Token' });
 
@@ -131,7 +135,7 @@ export function publicPaths(schemas: Schemas): OpenApiPaths {
         tags: ['Authentication'],
         summary: 'Get an access token',
         description:
-          'OAuth 2.0 client credentials grant (RFC 6749 §4.4). Send the client id and secret either by HTTP Basic authentication or in the body, a form; JSON with the same names is taken too. Use a token for its whole life rather than fetching one for each call. Unknown parameters are ignored; `scope` is refused, as there are no scopes.',
+          'OAuth 2.0 client credentials grant (RFC 6749 §4.4). Send the client id and secret either by HTTP Basic authentication or in the body, a form; JSON with the same names is taken too. Use a token for its whole life rather than fetching one for each call. Unknown parameters are ignored.',
         security: [{ client: [] }, {}],
         parameters: [REQUEST_ID],
         requestBody: {

@@ -24,6 +24,8 @@ export interface JsonSchema extends Record<string, unknown> {
 export interface OpenApiOperation {
   operationId: string;
   tags: string[];
+  /** By scheme the scopes that it needs. */
+  security: Record<string, string[]>[];
   requestBody?: { required: boolean } & Pick<OpenApiResponse, 'content'>;
   responses: Record<string, OpenApiResponse>;
   [key: string]: unknown;

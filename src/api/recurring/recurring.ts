@@ -224,7 +224,13 @@ export const recurringRoutes = (config: Config) => [
     summary: 'Create a recurring schedule',
     description:
       'Charges a customer automatically at `startDate` and then every `interval` days, weeks, months or years. Needs the customer’s standing approval (`approve_recurring`). Due dates are counted from `startDate`, so a monthly schedule that starts on 31 January is due on 28 February and 31 March. The result of each charge arrives by the webhook `billing.response`.',
-    takes: { ...BILLERS, namesIdentifiers: true, body: schema.scheduleBody(config), idempotent: true },
+    takes: {
+      ...BILLERS,
+      scope: 'bill',
+      namesIdentifiers: true,
+      body: schema.scheduleBody(config),
+      idempotent: true,
+    },
     answers: {
       201: {
         description: 'The schedule is active; each charge is made when it is due',
@@ -260,7 +266,13 @@ export const recurringRoutes = (config: Config) => [
     summary: 'Search schedules',
     description:
       'A merchant’s schedules, for a provider those of its merchants, for a bank those by which its customers are billed. The text stands in the body, because a name must be in no address. With `format: csv` or the header `Accept: text/csv` the answer is a CSV file of all that match, oldest first, with times in the network’s zone.',
-    takes: { ...ANYONE, body: schema.scheduleSearch, query: schema.schedulesPage },
+    takes: {
+      ...ANYONE,
+      scope: 'read',
+      person: 'viewer',
+      body: schema.scheduleSearch,
+      query: schema.schedulesPage,
+    },
     answers: {
       200: { description: '1 schedule', data: pageOf('schedules', schema.foundSchedule), csv: 'offered' },
     },
@@ -280,7 +292,13 @@ export const recurringRoutes = (config: Config) => [
     summary: 'Update a schedule',
     description:
       'Fields that are left out stay as they are; `null` removes a value. The change applies from the next billing on: one that has begun keeps its amount when it is retried. A schedule that `maxBillings` or `endDate` leaves nothing to charge is `completed` at once.',
-    takes: { ...BILLERS, params: schema.schedulePath, body: schema.scheduleChange },
+    takes: {
+      ...BILLERS,
+      scope: 'bill',
+      person: 'clerk',
+      params: schema.schedulePath,
+      body: schema.scheduleChange,
+    },
     answers: changed(),
     refusals: { ...ended.refusals, limit_reached: 'The amount is above the customer’s `perCharge`' },
     refusedWith: { ...ended.refusedWith, 403: { data: schema.refusedByLimits } },
@@ -291,7 +309,7 @@ export const recurringRoutes = (config: Config) => [
     summary: 'Pause a schedule',
     description:
       'Stops charging until the schedule is resumed. Due dates in between are `skipped` and not charged later.',
-    takes: { ...BILLERS, params: schema.schedulePath },
+    takes: { ...BILLERS, scope: 'bill', person: 'clerk', params: schema.schedulePath },
     answers: changed({ status: 'paused' }),
     ...ended,
     handle: action(pauseSchedule, scheduleData),
@@ -301,7 +319,7 @@ export const recurringRoutes = (config: Config) => [
     summary: 'Resume a schedule',
     description:
       'Ends a pause. A `suspended` schedule cannot be resumed: it goes on when the customer’s decision and the merchant’s trust level allow it again, and neither merchant nor bank is disabled.',
-    takes: { ...BILLERS, params: schema.schedulePath },
+    takes: { ...BILLERS, scope: 'bill', person: 'clerk', params: schema.schedulePath },
     answers: changed(),
     ...ended,
     refusals: { ...ended.refusals, schedule_suspended: 'The schedule is suspended' },
@@ -311,7 +329,7 @@ export const recurringRoutes = (config: Config) => [
     id: 'cancelSchedule',
     summary: 'Cancel a schedule',
     description: 'Ends the schedule for good. A charge that is already pending is not withdrawn.',
-    takes: { ...BILLERS, params: schema.schedulePath },
+    takes: { ...BILLERS, scope: 'bill', person: 'clerk', params: schema.schedulePath },
     answers: changed({ status: 'cancelled', nextBillingDate: null }),
     ...ended,
     handle: action(cancelSchedule, scheduleData),
@@ -337,7 +355,7 @@ export const recurringRoutes = (config: Config) => [
     summary: 'Cancel a customer’s subscription',
     description:
       'Ends the schedule for good at the customer’s request. The merchant receives the webhook `recurring.updated`.',
-    takes: { ...BANK, params: schema.schedulePath },
+    takes: { ...BANK, scope: 'manage', person: 'clerk', params: schema.schedulePath },
     answers: {
       200: {
         description: 'The schedule is cancelled',
@@ -353,7 +371,7 @@ export const recurringRoutes = (config: Config) => [
     summary: 'Skip one billing of a customer’s subscription',
     description:
       'At the customer’s request billing `n`, at most 1 000 after the next, is `skipped` for `customer_skipped`, and does not count in `maxBillings`. Possible until your bank is asked for it, and between two attempts. Both sides receive the webhook `recurring.updated` with `skipped`.',
-    takes: { ...BANK, params: schema.schedulePath, body: schema.billingToSkip },
+    takes: { ...BANK, scope: 'manage', params: schema.schedulePath, body: schema.billingToSkip },
     answers: { 200: { description: 'The billing is skipped', data: schema.subscription } },
     ...tooLate,
     handle: skipping(true),
@@ -363,7 +381,7 @@ export const recurringRoutes = (config: Config) => [
     summary: 'Unskip one billing of a customer’s subscription',
     description:
       'Billing `n` is charged after all, where it is not due yet. Both sides receive the webhook `recurring.updated` with `unskipped`.',
-    takes: { ...BANK, params: schema.schedulePath, body: schema.billingToSkip },
+    takes: { ...BANK, scope: 'manage', params: schema.schedulePath, body: schema.billingToSkip },
     answers: { 200: { description: 'The billing is charged when it is due', data: schema.subscription } },
     ...tooLate,
     handle: skipping(false),

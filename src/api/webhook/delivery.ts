@@ -7,6 +7,7 @@ import {
 } from '../../database/webhook/list-deliveries';
 import { openBody, readBodies } from '../../database/webhook/read-body';
 import { Failure } from '../../domain/failures';
+import { momentIn } from '../billing/transaction';
 import { ANYONE } from '../http/callers';
 import { listAnswer } from '../http/list';
 import type { PathCall, QueryCall } from '../http/call';
@@ -15,7 +16,7 @@ import * as shown from '../http/response-fields';
 import { z } from 'zod';
 import { DELIVERY_STATUSES } from '../../domain/lifecycle';
 import { WEBHOOK_TYPES } from '../../domain/webhook/webhook';
-import { id, oneOf, pagination } from '../http/request-fields';
+import { dayOrInstant, id, oneOf, pagination } from '../http/request-fields';
 
 const deliveriesQuery = z.strictObject({
   status: oneOf(
@@ -23,6 +24,12 @@ const deliveriesQuery = z.strictObject({
     'Only those with this status; `failed` leaves out those that were `withdrawn`',
   ).optional(),
   webhookType: oneOf(WEBHOOK_TYPES, 'Only those of this type').optional(),
+  from: dayOrInstant
+    .meta({ description: 'Only those created on this day, or at this time, or later' })
+    .optional(),
+  to: dayOrInstant
+    .meta({ description: 'Only those created on this day or before, or before this time' })
+    .optional(),
   ...pagination(Object.keys(DELIVERY_SORTS) as ['createdAt', 'webhookType']),
 });
 
@@ -77,7 +84,9 @@ const unsentDelivery = sentDelivery.extend({
 /** Deliveries to the caller's webhook URL, with their attempts. */
 
 async function listWebhookDeliveries({ caller, query, deps }: QueryCall<typeof deliveriesQuery>) {
-  const found = await listDeliveries(deps.db, caller.entityId, query, query);
+  const begin = momentIn(deps.config.NETWORK_TIMEZONE);
+  const filter = { ...query, from: begin(query.from), to: begin(query.to, 1) };
+  const found = await listDeliveries(deps.db, caller.entityId, filter, query);
   return listAnswer(['delivery', 'deliveries'], found, query, shownDelivery);
 }
 
@@ -128,7 +137,7 @@ export const deliveryRoutes = [
     summary: 'Redeliver a webhook',
     description:
       'Sends the same webhook again, with the same `deliveryId` and body, whether it was delivered before or not. An attempt that is under way is followed by another. A webhook that was withdrawn (`withdrawnAt`), because the charge or intent that it asks for ended first, is not sent any more: the merchant may have billed again. While you have no webhook URL, nothing is sent either: set one first.',
-    takes: { ...ANYONE, params: deliveryPath, idempotent: true },
+    takes: { ...ANYONE, scope: 'manage', person: 'clerk', params: deliveryPath, idempotent: true },
     answers: { 202: { description: 'The delivery is sent once more', data: sentDelivery } },
     refusals: {
       delivery_withdrawn:

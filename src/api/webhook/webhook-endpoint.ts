@@ -122,7 +122,7 @@ export const endpointRoutes = (config: Config) => [
     summary: 'Set the webhook endpoint',
     description:
       'Sets the URL for all your webhooks, retries of earlier ones included. `null` stops them; the events stay available at `GET /v1/events`.',
-    takes: { ...ANYONE, body: endpointBody(config) },
+    takes: { ...ANYONE, scope: 'manage', person: 'admin', body: endpointBody(config) },
     answers: { 200: { description: 'Webhooks are sent here from now on', data: endpointShown } },
     handle: putEndpoint,
   }),
@@ -131,7 +131,7 @@ export const endpointRoutes = (config: Config) => [
     summary: 'Rotate the webhook secret',
     description:
       'Creates a new webhook secret. For 24 hours, or until you finish the rotation, `webhook-signature` contains a signature with each secret, and `X-Service-Signature` is made with the old one.',
-    takes: { ...ANYONE, idempotent: true },
+    takes: { ...ANYONE, scope: 'manage', person: 'admin', idempotent: true },
     answers: {
       200: {
         description: 'Give your receiver this secret beside the old one, then finish the rotation',
@@ -144,7 +144,7 @@ export const endpointRoutes = (config: Config) => [
     id: 'finishWebhookSecretRotation',
     summary: 'Finish the secret rotation',
     description: 'Stops using the old secret. Changes nothing if no rotation is in progress.',
-    takes: ANYONE,
+    takes: { ...ANYONE, scope: 'manage', person: 'admin' },
     answers: { 200: { description: 'Webhooks are signed with your newest secret alone' } },
     handle: finishRotation,
   }),
@@ -152,7 +152,7 @@ export const endpointRoutes = (config: Config) => [
     id: 'sendTestWebhook',
     summary: 'Send a test webhook',
     description: 'Sends a `webhook.test` to your endpoint, signed and retried like any other webhook.',
-    takes: { ...ANYONE, idempotent: true },
+    takes: { ...ANYONE, scope: 'manage', person: 'admin', idempotent: true },
     answers: { 202: { description: 'A test event is on its way', data: sentDelivery } },
     handle: sendTestEvent,
   }),

@@ -1,13 +1,17 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Role } from '../../domain/entity';
-import { act, type Actor } from '../record/audit-event';
+import { OperatorError } from '../../domain/failures';
+import type { Scope } from '../../domain/scope';
+import { act, recordAuditEvent, type Actor } from '../record/audit-event';
+import { newId } from '../identifier/new-id';
 import type { Executor, Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { KeyringError, type Keyring } from '../keyring/keyring';
 import { keyIdIn, keyIdOf, keyPrefix } from '../keyring/encrypt';
 
 /**
- * The client id and secret by which an entity gets its access tokens.
+ * The client ids and secrets by which an entity gets its access tokens. It has one for each of its
+ * systems, with the scopes that the system needs.
  *
  * A secret is 32 random bytes, so a fast hash is as safe as a slow one: there is nothing to guess.
  * The HMAC-SHA-256 key comes from the keyring, so that write access to the table cannot make a
@@ -22,11 +26,30 @@ export interface Client {
   role: Role;
   /** The provider that created the merchant. */
   providerId?: string | undefined;
+  scopes: Scope[];
   /** The generation that its tokens are issued with. */
   tokenGeneration: number;
   /** The stored hash of the secret that was sent, if an older key of the keyring made it. */
   olderHash?: Buffer | undefined;
 }
+
+/** A client as operators see it. */
+export interface ListedClient {
+  clientId: string;
+  entityId: string;
+  name: string;
+  scopes: Scope[];
+  disabled: boolean;
+}
+
+/** Systems of one party; each that is forgotten is a secret that may leak. */
+const CLIENTS_MAX = 20;
+
+/**
+ * Time for which a process remembers that a client is not disabled. Whoever has disabled it waits
+ * as long.
+ */
+export const CLIENT_STANDING_TTL_MS = 1_000;
 
 /** The time that the previous secret stays valid after a rotation. */
 const PREVIOUS_SECRET = '24 hours';
@@ -42,12 +65,74 @@ export function isClientSecret(text: string): boolean {
 
 export async function insertClient(
   trx: Executor,
-  client: { clientId: string; entityId: string; clientSecret: string },
+  client: {
+    clientId: string;
+    entityId: string;
+    name: string;
+    scopes: readonly Scope[];
+    clientSecret: string;
+  },
 ): Promise<void> {
-  const { clientId, entityId } = client;
+  const { clientId, entityId, name, scopes } = client;
   await trx.row`
-    INSERT INTO client_credentials (client_id, entity_id, secret_hash)
-    VALUES (${clientId}, ${entityId}, ${hashOf(trx.keyring, client)})`;
+    INSERT INTO client_credentials (client_id, entity_id, name, scopes, secret_hash)
+    VALUES (${clientId}, ${entityId}, ${name}, ${scopes}, ${hashOf(trx.keyring, client)})`;
+}
+
+/**
+ * Gives an entity one more client; undefined for an unknown entity.
+ *
+ * @throws OperatorError where another client has the name, or there are too many
+ */
+export async function addClient(
+  trx: Transaction,
+  by: Actor,
+  wanted: { entityId: string; name: string; scopes: Scope[] },
+): Promise<(ListedClient & { clientSecret: string }) | undefined> {
+  const { entityId, name, scopes } = wanted;
+  const held = await trx.row`SELECT id FROM entities WHERE id = ${entityId} FOR NO KEY UPDATE`;
+  if (held === undefined) return undefined;
+  const active = (await listClients(trx, entityId)).filter(({ disabled }) => !disabled);
+  if (active.some((one) => one.name === name)) {
+    throw new OperatorError(`${entityId} has a client "${name}": give another name, or disable that one`);
+  }
+  if (active.length >= CLIENTS_MAX) {
+    throw new OperatorError(`${entityId} has ${CLIENTS_MAX} clients, the most there may be: disable one`);
+  }
+  const client = { ...wanted, clientId: newId('client'), clientSecret: newClientSecret() };
+  await insertClient(trx, client);
+  const { clientId, clientSecret } = client;
+  await recordAuditEvent(trx, by, { action: 'client.added', entityId, after: { clientId, name, scopes } });
+  return { clientId, clientSecret, entityId, name, scopes, disabled: false };
+}
+
+const LISTED = 'client_id, entity_id, name, scopes, disabled_at IS NOT NULL AS disabled';
+
+/** Oldest first: the first came with the entity. */
+export async function listClients(db: Executor, entityId: string): Promise<ListedClient[]> {
+  return db.rows<ListedClient>`
+    SELECT ${raw(LISTED)} FROM client_credentials WHERE entity_id = ${entityId} ORDER BY created_at, client_id`;
+}
+
+export async function findClient(db: Executor, clientId: string): Promise<ListedClient | undefined> {
+  return db.row<ListedClient>`SELECT ${raw(LISTED)} FROM client_credentials WHERE client_id = ${clientId}`;
+}
+
+/** Ends a client for good, once; undefined for an unknown one. */
+export async function disableClient(
+  trx: Transaction,
+  by: Actor,
+  clientId: string,
+): Promise<ListedClient | undefined> {
+  const change = trx.row<ListedClient>`
+    UPDATE client_credentials SET disabled_at = clock_timestamp()
+    WHERE client_id = ${clientId} AND disabled_at IS NULL RETURNING ${raw(LISTED)}`;
+  const ended = await act(trx, by, change, ({ entityId }) => ({
+    action: 'client.disabled',
+    entityId,
+    after: { clientId },
+  }));
+  return ended ?? findClient(trx, clientId);
 }
 
 /** An unproved client id and secret. */
@@ -68,14 +153,14 @@ export async function authenticateClients(db: Executor, claims: Claim[]): Promis
     entityId: string;
     role: Role;
     providerId: string | null;
+    scopes: Scope[];
     active: boolean;
     tokenGeneration: number;
     hash: Buffer;
     previousHash: Buffer | null;
   }>`
-    SELECT c.client_id, e.id AS entity_id, e.type AS role, e.provider_id, e.status = 'active' AS active,
-           c.secret_hash AS hash,
-           e.token_generation,
+    SELECT c.client_id, e.id AS entity_id, e.type AS role, e.provider_id, c.scopes,
+           e.status = 'active' AND c.disabled_at IS NULL AS active, c.secret_hash AS hash, e.token_generation,
            CASE WHEN c.previous_secret_until > clock_timestamp() THEN c.previous_secret_hash END AS previous_hash
     FROM client_credentials c JOIN entities e ON e.id = c.entity_id
     WHERE c.client_id = ANY(${clientIds})`;
@@ -86,10 +171,11 @@ export async function authenticateClients(db: Executor, claims: Claim[]): Promis
     const isHashed = (stored: Buffer | null | undefined) => isHashOf(db.keyring, claimed, stored);
     const [current, previous] = [isHashed(client?.hash), isHashed(client?.previousHash)];
     if (!client?.active || !(current || previous)) return undefined;
-    const { entityId, role, providerId, tokenGeneration } = client;
+    const { entityId, role, scopes, tokenGeneration } = client;
+    const providerId = client.providerId ?? undefined;
     const hash = current ? client.hash : client.previousHash;
     const olderHash = hash && keyIdOf(hash) !== db.keyring.current ? hash : undefined;
-    return { clientId, entityId, role, providerId: providerId ?? undefined, tokenGeneration, olderHash };
+    return { clientId, entityId, role, providerId, scopes, tokenGeneration, olderHash };
   });
 }
 
@@ -113,11 +199,11 @@ export async function renewHash(
   await act(trx, by, change, () => ({ action: 'client_secret.rehashed', entityId, after }));
 }
 
-/** SQL: the key id of each hash of a secret that is still valid. */
+/** SQL: the key id of each hash of a secret that is still valid. A disabled client renews none. */
 export const SECRET_KEYS = `
   SELECT ${keyIdIn('hash')} AS kid FROM client_credentials, LATERAL unnest(ARRAY[
     secret_hash, CASE WHEN previous_secret_until > clock_timestamp() THEN previous_secret_hash END]) AS hash
-  WHERE hash IS NOT NULL`;
+  WHERE hash IS NOT NULL AND disabled_at IS NULL`;
 
 export async function olderSecrets(db: Executor): Promise<number> {
   const { count } = await db.oneRow<{ count: number }>`
@@ -127,32 +213,31 @@ export async function olderSecrets(db: Executor): Promise<number> {
 
 /**
  * Puts a new secret in force. The previous secret stays valid for 24 h, or ends at once with
- * `endOld`. Undefined for an unknown entity.
+ * `endOld`.
+ *
+ * @throws OperatorError where the client is disabled
  */
 export async function rotateClientSecret(
   trx: Transaction,
   by: Actor,
-  entityId: string,
+  { clientId, entityId }: Pick<ListedClient, 'clientId' | 'entityId'>,
   { endOld }: { endOld: boolean },
-): Promise<{ clientId: string; clientSecret: string } | undefined> {
+): Promise<string> {
   const clientSecret = newClientSecret();
-  const client = await trx.row<{
-    clientId: string;
-  }>`SELECT client_id FROM client_credentials WHERE entity_id = ${entityId}`;
-  if (client === undefined) return undefined;
-  const { clientId } = client;
   const change = trx.row<{ until: Date | null }>`
     UPDATE client_credentials SET secret_hash = ${hashOf(trx.keyring, { clientId, entityId, clientSecret })},
       previous_secret_hash = CASE WHEN NOT ${endOld}::boolean THEN secret_hash END,
       previous_secret_until = CASE
         WHEN NOT ${endOld}::boolean THEN clock_timestamp() + ${PREVIOUS_SECRET}::interval END
-    WHERE client_id = ${clientId} RETURNING previous_secret_until AS until`;
-  await act(trx, by, change, ({ until }) => ({
+    WHERE client_id = ${clientId} AND disabled_at IS NULL RETURNING previous_secret_until AS until`;
+  const rotated = await act(trx, by, change, ({ until }) => ({
     action: 'client_secret.rotated',
     entityId,
     after: { clientId, previousSecretValidUntil: until },
   }));
-  return { clientId, clientSecret };
+  if (!rotated)
+    throw new OperatorError(`${clientId} is disabled for good: "assent client add" makes another`);
+  return clientSecret;
 }
 
 interface Secret extends Claim {

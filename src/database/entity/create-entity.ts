@@ -1,4 +1,5 @@
 import type { Role, TrustLevel } from '../../domain/entity';
+import { SCOPES } from '../../domain/scope';
 import { insertClient, newClientSecret } from './client-credential';
 import type { Executor, Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
@@ -53,7 +54,7 @@ export async function createEntity(
     clientSecret: newClientSecret(),
     webhookSecret: newWebhookSecret(),
   };
-  await insertClient(trx, credentials);
+  await insertClient(trx, { ...credentials, name: 'default', scopes: SCOPES });
   await insertWebhookEndpoint(trx, {
     entityId,
     url: entity.webhookUrl,
@@ -88,11 +89,18 @@ export interface Standing {
   providerId: string | null;
 }
 
-export async function readStanding(db: Executor, entityId: string): Promise<Standing | undefined> {
+/** @param clientId a client of the entity, which must not be disabled either */
+export async function readStanding(
+  db: Executor,
+  entityId: string,
+  clientId: string | null = null,
+): Promise<Standing | undefined> {
   return db.row<Standing>`
-    SELECT type AS role, status = 'active' AS active, token_generation,
-      provider_id
-    FROM entities WHERE id = ${entityId}`;
+    SELECT e.type AS role, e.status = 'active' AND (${clientId}::text IS NULL OR EXISTS (
+        SELECT FROM client_credentials c
+        WHERE c.client_id = ${clientId} AND c.entity_id = e.id AND c.disabled_at IS NULL)) AS active,
+      e.token_generation, e.provider_id
+    FROM entities e WHERE e.id = ${entityId}`;
 }
 
 /**

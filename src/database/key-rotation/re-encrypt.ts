@@ -78,6 +78,17 @@ export const ENCRYPTED_TABLES: readonly EncryptedTable[] = [
     },
   },
   {
+    table: 'persons',
+    key: ['id'],
+    columns: { email_encrypted: own('persons', 'email_encrypted') },
+    indexes: {
+      email_index: {
+        of: 'email_encrypted',
+        make: (ring, email) => ring.blindIndex('person.email', email.toLowerCase()),
+      },
+    },
+  },
+  {
     table: 'webhook_endpoints',
     key: ['entity_id'],
     columns: { secret_encrypted: secretOf, previous_secret_encrypted: secretOf },

@@ -43,6 +43,8 @@ type IndexPurpose =
   | 'device.fingerprint'
   | 'idempotency.body'
   | 'idempotency.lock'
+  | 'person.email'
+  | 'person.invitation'
   | 'rate_limit.address';
 type KeyPurpose = 'encrypt' | 'payment-id' | 'device-id' | 'client-secret' | 'blind-index' | 'check-value';
 

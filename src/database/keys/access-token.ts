@@ -3,6 +3,7 @@ import { sign, verify, type JwtPayload } from 'jsonwebtoken';
 import { isId } from '../../domain/identifier/ids';
 import { ROLES, type Role } from '../../domain/entity';
 import { ownText } from '../../domain/plain-text';
+import { SCOPES, type Scope } from '../../domain/scope';
 import { remember } from '../../domain/remember';
 import type { Database } from '../pool/connection';
 import { usableSigningKeys, type PublicJwk } from './signing-key';
@@ -22,6 +23,12 @@ export interface Claims {
   role: Role;
   /** The entity's `tokenGeneration` when it was issued. */
   tokenGeneration: number;
+  /** The client that asked for it; an operator's token has none. */
+  clientId?: string | undefined;
+  scopes: readonly Scope[];
+  /** Of a session that a passkey made: the person, and the passkey. */
+  personId?: string | undefined;
+  passkeyId?: string | undefined;
 }
 
 const AUDIENCE = 'assent';
@@ -92,8 +99,17 @@ export function createAccessTokens({
     const { exp, sub, gen: tokenGeneration } = claims ?? {};
     const role = ROLES.find((name) => name === claims?.['role']);
     if (typeof exp !== 'number' || typeof sub !== 'string' || !role || !isId(role, sub)) return undefined;
-    if (typeof tokenGeneration !== 'number') return undefined;
-    return { kid, exp, claims: { entityId: sub, role, tokenGeneration } };
+    const clientId = claims?.['cid'] as unknown;
+    const scopes = scopesOf(claims?.['scope']);
+    if (typeof tokenGeneration !== 'number' || !scopes) return undefined;
+    if (clientId !== undefined && (typeof clientId !== 'string' || !isId('client', clientId)))
+      return undefined;
+    const { psn: personId, pky: passkeyId } = claims as { psn?: string; pky?: string };
+    return {
+      kid,
+      exp,
+      claims: { entityId: sub, role, tokenGeneration, clientId, scopes, personId, passkeyId },
+    };
   }
 
   function isInTime({ exp }: Verified): boolean {
@@ -101,10 +117,18 @@ export function createAccessTokens({
   }
 
   return {
-    async issue({ entityId, role, tokenGeneration }) {
+    async issue({ entityId, role, tokenGeneration, clientId, scopes, personId, passkeyId }) {
       const { signer } = await keys(KEYS_TTL_MS);
       const tokenId = randomUUID();
-      const token = sign({ role, gen: tokenGeneration }, signer.key, {
+      const claims = {
+        role,
+        gen: tokenGeneration,
+        cid: clientId,
+        scope: scopes.join(' '),
+        psn: personId,
+        pky: passkeyId,
+      };
+      const token = sign(claims, signer.key, {
         algorithm: 'ES256',
         keyid: signer.kid,
         issuer: config.JWT_ISSUER,
@@ -145,6 +169,14 @@ async function readKeys(db: Database, verifyForS: number): Promise<Keys> {
     ),
     jwks: usable.map(({ publicJwk }) => publicJwk),
   };
+}
+
+/** A token without them is older than scopes, and has all. */
+function scopesOf(claim: unknown): readonly Scope[] | undefined {
+  if (claim === undefined) return SCOPES;
+  if (typeof claim !== 'string') return undefined;
+  const words = claim.split(' ');
+  return SCOPES.filter((scope) => words.includes(scope));
 }
 
 /** Three parts in base64url, the last of them the 64 bytes of an ES256 signature. */

@@ -59,13 +59,21 @@ export const DELIVERY_SORTS = {
   webhookType: { by: 'd.webhook_type', indexed: false },
 };
 
+interface DeliveryFilter {
+  status?: DeliveryStatus | 'withdrawn' | undefined;
+  webhookType?: WebhookType | undefined;
+  from?: Date | undefined;
+  /** Exclusive. */
+  to?: Date | undefined;
+}
+
 export async function listDeliveries(
   db: Executor,
   entityId: string,
-  filter: { status?: DeliveryStatus | 'withdrawn' | undefined; webhookType?: WebhookType | undefined },
+  filter: DeliveryFilter,
   page: Page<keyof typeof DELIVERY_SORTS>,
 ): Promise<Listed<DeliveryRecord>> {
-  const { status, webhookType } = filter;
+  const { status, webhookType, from: since, to: before } = filter;
   const from = sql`webhook_deliveries d WHERE ${allOf(
     sql`d.entity_id = ${entityId}`,
     status === 'withdrawn'
@@ -73,6 +81,8 @@ export async function listDeliveries(
       : status !== undefined && sql`d.status = ${literal(status)}`,
     status === 'failed' && sql`d.withdrawn_at IS NULL`,
     webhookType !== undefined && sql`d.webhook_type = ${webhookType}`,
+    since !== undefined && sql`d.created_at >= ${since}`,
+    before !== undefined && sql`d.created_at < ${before}`,
   )}`;
   const listed = await listPage<Delivery>(
     db,
@@ -81,7 +91,8 @@ export async function listDeliveries(
       counted: (limit) => sql`${from} ORDER BY d.created_at, d.id ${limit}`,
       id: 'd.id',
       sort: DELIVERY_SORTS[page.sortBy],
-      instead: 'narrow it with status or webhookType, or read GET /v1/events, which has all in one order',
+      instead:
+        'narrow it with status, webhookType, from or to, or read GET /v1/events, which has all in one order',
     },
     page,
   );

@@ -51,6 +51,7 @@ export const ID_PREFIX = {
   signingKey: 'key',
   exception: 'exc',
   statement: 'stm',
+  person: 'psn',
 } as const;
 
 export type IdKind = keyof typeof ID_PREFIX;

@@ -18,6 +18,7 @@ let counted: Database;
 let statements = 0;
 let api: ServedApi;
 let bank: Party;
+let other: Party;
 let key: { kid: string; privateKey: KeyObject };
 beforeAll(async () => {
   test = await createTestDatabase();
@@ -30,6 +31,7 @@ beforeAll(async () => {
   };
   api = await serveApi(counted, { settings: { RATE_LIMIT_FAILED_AUTH: '1000/1000' } });
   bank = await enter(api, 'bank');
+  other = await enter(api, 'bank');
   [key] = await usableSigningKeys(test.db, 0);
 });
 afterAll(async () => {
@@ -149,12 +151,24 @@ const WRONG: Record<string, () => string> = {
   'another issuer': forged('iss', 'other'),
   'an issuer that is a list': forged('iss', ['assent', 'other']),
   'another audience': forged('aud', 'other'),
+  'a client that is no id': forged('cid', '__proto__'),
+  'a client that is a list': forged('cid', []),
+  'a client that nobody knows': forged('cid', newId('client')),
+  'a client of another entity': () => forged('cid', other.clientId)(),
+  'scopes that are a list': forged('scope', ['read']),
 };
 
 describe('an access token', () => {
   it('made by hand is good where nothing about it is wrong, and for five seconds of clocks that differ', async () => {
     expect(await call(`Bearer ${signed(head())}`)).toMatchObject({ status: 200 });
     expect(await call(`Bearer ${forged('exp', nowS() - 3)()}`)).toMatchObject({ status: 200 });
+  });
+
+  it('that is older than scopes may do all', async () => {
+    const authorization = `Bearer ${signed(head())}`;
+    for (const path of ['/v1/webhooks/endpoint/test', '/v1/devices', '/v1/bank/customers/search']) {
+      expect((await send(api.url, 'POST', path, undefined, { authorization })).status).not.toBe(403);
+    }
   });
 
   it('that was good a moment ago is refused once it has expired', async () => {

@@ -100,6 +100,14 @@ describe('a planted hash of a client secret', () => {
   });
 });
 
+it('does not let a client back in unseen, nor widen its scopes by whatever event', async () => {
+  const { entityId } = thief;
+  const back = sql`UPDATE client_credentials SET disabled_at = NULL WHERE entity_id = ${entityId}`;
+  await expect(plant('client_secret.rotated', entityId, back)).rejects.toMatchObject(UNRECORDED);
+  const widened = sql`UPDATE client_credentials SET scopes = '{manage}' WHERE entity_id = ${entityId}`;
+  await expect(plant('client.disabled', entityId, widened)).rejects.toMatchObject({ code: '42501' });
+});
+
 const insertKey = (kid: string, encrypted: Buffer | undefined) => sql`
   INSERT INTO signing_keys (kid, private_key_encrypted, retired_at)
   VALUES (${kid}, ${encrypted}, clock_timestamp() + interval '1 second')`;

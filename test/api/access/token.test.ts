@@ -1,8 +1,9 @@
 import { decode } from 'jsonwebtoken';
 import { createAccessTokens } from '../../../src/database/keys/access-token';
-import { rotateClientSecret } from '../../../src/database/entity/client-credential';
+import { addClient, disableClient, rotateClientSecret } from '../../../src/database/entity/client-credential';
 import { revokeTokens } from '../../../src/database/entity-control/control-entity';
 import { rotateKey, usableSigningKeys } from '../../../src/database/keys/signing-key';
+import { SCOPES, type Scope } from '../../../src/domain/scope';
 import { apiOfFile, enter, send, serveApi, tokenOf, type Party } from '../../support/api';
 import { createTestDatabase, unrecorded } from '../../support/database';
 import { OPERATOR } from '../../support/operator';
@@ -29,11 +30,12 @@ async function ask(body: string | undefined, headers: Record<string, string> = {
     headers: { 'content-type': FORM, ...headers },
     ...(body === undefined ? {} : { body }),
   });
-  const { error, token_type } = (await answered.json()) as { error?: string; token_type?: string };
+  const { error, token_type, scope } = (await answered.json()) as Record<string, string>;
   return {
     status: answered.status,
     error,
     tokenType: token_type,
+    scope,
     challenge: answered.headers.get('www-authenticate'),
     cached: answered.headers.get('cache-control'),
   };
@@ -43,6 +45,13 @@ const form = (fields: Record<string, string>) => String(new URLSearchParams(fiel
 const client = () => ({ client_id: bank.clientId, client_secret: bank.clientSecret });
 const grant = { grant_type: 'client_credentials' };
 const granted = expect.objectContaining({ status: 200, tokenType: 'Bearer', cached: 'no-store' }) as object;
+
+async function addedTo({ entityId }: Party, scopes: Scope[]) {
+  const wanted = { entityId, name: 'another', scopes };
+  const added = await test.db.transaction((trx) => addClient(trx, OPERATOR, wanted));
+  if (!added) throw new Error(`there is no ${entityId}`);
+  return added;
+}
 
 const now = performance.now.bind(performance);
 let ahead = 0;
@@ -77,11 +86,31 @@ describe('the token endpoint', () => {
     ['no grant type', () => form(client()), 'invalid_request'],
     ['nothing at all', () => undefined, 'invalid_request'],
     ['another grant type', () => form({ ...client(), grant_type: 'password' }), 'unsupported_grant_type'],
-    ['a scope', () => form({ ...grant, ...client(), scope: 'all' }), 'invalid_scope'],
+    ['an unknown scope', () => form({ ...grant, ...client(), scope: 'read all' }), 'invalid_scope'],
+    ['scopes that are spaces', () => form({ ...grant, ...client(), scope: ' ' }), 'invalid_scope'],
+    [
+      'a scope that every object has',
+      () => form({ ...grant, ...client(), scope: 'constructor' }),
+      'invalid_scope',
+    ],
     ['a broken form', () => `${form({ ...grant, ...client() })}&a=%zz`, 'invalid_request'],
     ['a parameter twice', () => `${form({ ...grant, ...client() })}&grant_type=x`, 'invalid_request'],
   ])('refuses %s', async (_, body, error) => {
     expect(await ask(body())).toMatchObject({ status: 400, error, cached: 'no-store' });
+  });
+
+  it('gives a token the scopes that are asked for, and all that the client has where none are', async () => {
+    const asking = async (scope: object, as = client()) =>
+      (await ask(JSON.stringify({ ...grant, ...as, ...scope }), { 'content-type': 'application/json' }))
+        .scope;
+    expect(await asking({})).toBe('read bill refund manage');
+    expect(await asking({ scope: 'refund read refund' })).toBe('read refund');
+    const { clientId: client_id, clientSecret: client_secret } = await addedTo(bank, ['read', 'bill']);
+    const narrow = { client_id, client_secret };
+    expect(await asking({ scope: '' }, narrow)).toBe('read bill');
+    expect(await asking({ scope: 'bill' }, narrow)).toBe('bill');
+    const beyond = await ask(form({ ...grant, ...narrow, scope: 'read manage' }));
+    expect(beyond).toMatchObject({ status: 400, error: 'invalid_scope' });
   });
 
   it('refuses a body that is no form and no JSON object', async () => {
@@ -132,20 +161,28 @@ describe('the token endpoint', () => {
     await expect(tokenOf(api, gone)).rejects.toThrow('no token: 401');
   });
 
+  it('refuses a disabled client, and no other of its entity', async () => {
+    const merchant = await enter(api, 'merchant');
+    const added = await addedTo(merchant, ['read']);
+    await test.db.transaction((trx) => disableClient(trx, OPERATOR, added.clientId));
+    await expect(tokenOf(api, added)).rejects.toThrow('no token: 401');
+    await expect(tokenOf(api, merchant)).resolves.toBeDefined();
+  });
+
   it('takes the old secret for 24 h after a rotation, and the one before that no more', async () => {
     const merchant = await enter(api, 'merchant');
-    const first = await test.db.transaction((trx) =>
-      rotateClientSecret(trx, OPERATOR, merchant.entityId, { endOld: false }),
+    const clientSecret = await test.db.transaction((trx) =>
+      rotateClientSecret(trx, OPERATOR, merchant, { endOld: false }),
     );
     await expect(tokenOf(api, merchant)).resolves.toBeDefined();
-    await expect(tokenOf(api, { ...merchant, ...first })).resolves.toBeDefined();
+    await expect(tokenOf(api, { ...merchant, clientSecret })).resolves.toBeDefined();
     await unrecorded(
       test.url,
       `UPDATE client_credentials SET previous_secret_until = previous_secret_until - interval '24 hours'
        WHERE entity_id = '${merchant.entityId}'`,
     );
     await expect(tokenOf(api, merchant)).rejects.toThrow('no token: 401');
-    await expect(tokenOf(api, { ...merchant, ...first })).resolves.toBeDefined();
+    await expect(tokenOf(api, { ...merchant, clientSecret })).resolves.toBeDefined();
   });
 });
 
@@ -201,6 +238,16 @@ describe('an access token', () => {
     expect(await isAccepted(fresh)).toBe(true);
   });
 
+  it('of a disabled client is dead on every process within a second, and those of others stay good', async () => {
+    const merchant = await enter(api, 'merchant');
+    const added = await addedTo(merchant, ['read']);
+    const token = await tokenOf(api, added);
+    expect([await isAccepted(token), await isAccepted(merchant.token)]).toEqual([true, true]);
+    await test.db.transaction((trx) => disableClient(trx, OPERATOR, added.clientId));
+    later(1_000);
+    expect([await isAccepted(token), await isAccepted(merchant.token)]).toEqual([false, true]);
+  });
+
   it('is dead that was issued by a request that a revocation overtook', async () => {
     const merchant = await enter(api, 'merchant');
     const { db, config } = api.deps;
@@ -208,6 +255,7 @@ describe('an access token', () => {
       entityId: merchant.entityId,
       role: 'merchant',
       tokenGeneration: 0,
+      scopes: SCOPES,
     });
     await test.db.transaction((trx) => revokeTokens(trx, OPERATOR, merchant.entityId));
     later(59_000);
@@ -258,6 +306,7 @@ describe('the signing keys', () => {
           entityId: bank.entityId,
           role: 'bank',
           tokenGeneration: 0,
+          scopes: SCOPES,
         }),
       ),
     );

@@ -10,6 +10,7 @@ import {
   type Parties,
 } from '../../support/shared-api';
 import { makeSchedule, toNoon } from '../../support/standing';
+import { wholeFeed } from '../../support/whole-feed';
 
 const served = shareApi();
 let parties: Parties;
@@ -121,7 +122,8 @@ describe('giving an agreement up', () => {
     const waiting = await bill(parties);
     await decide('approve_recurring');
     const { id, reference } = await bill(parties, { amount: 200 });
-    await parties.bank.read('/v1/events?limit=100');
+    await wholeFeed(served.db);
+    await parties.bank.get('/v1/events');
     const pending = [{ billingRequestId: id, reference, amount: 200 }];
     expect((await release()).body.data).toMatchObject({ pending });
     expect((await decline(parties, waiting.id, 'denied')).status).toBe(200);

@@ -365,7 +365,7 @@ describe('a session ends', () => {
 
   it('when its entity is disabled, and when its tokens are ended', async () => {
     const { cookie } = await signIn(bank);
-    await test.db.transaction((trx) => rotateClientSecret(trx, OPERATOR, bank.entityId, { endOld: true }));
+    await test.db.transaction((trx) => rotateClientSecret(trx, OPERATOR, bank, { endOld: true }));
     // A new secret keeps nobody out who is in; ended tokens do.
     expect(await isSignedIn(cookie)).toBe(true);
     await test.db.transaction((trx) => revokeTokens(trx, OPERATOR, bank.entityId));

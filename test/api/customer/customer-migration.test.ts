@@ -10,6 +10,7 @@ import {
 } from '../../../src/database/customer/migrate-customers';
 import { decrypt } from '../../../src/database/keyring/encrypt';
 import { workflowIds } from '../../../src/domain/workflow/workflow-id';
+import { SCOPES } from '../../../src/domain/scope';
 import { serveApi, tokenOf, type Answered } from '../../support/api';
 import { eventually } from '../../support/engine';
 import { memoryKept } from '../../support/memory';
@@ -397,7 +398,7 @@ it('a batch keeps of each entry what is told of it, and nothing of what it was c
       })(),
     );
   const arriving = { type: 'application/json', deps: served.api.deps, query: {} };
-  const caller = { entityId: 'bnk', role: 'bank' } as const;
+  const caller = { entityId: 'bnk', role: 'bank', scopes: SCOPES } as const;
   const receive = (entries: number) => batchBody().receive({ ...arriving, caller, bytes: body(entries) });
   // Everything that is compiled and kept for good is there from here on.
   await receive(2);

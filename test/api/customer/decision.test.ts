@@ -1,4 +1,3 @@
-import { poll } from '../../../src/process/poll';
 import { unrecorded } from '../../support/database';
 import { bookDifferences } from '../../support/books';
 import {
@@ -15,6 +14,7 @@ import {
 import { AGREEMENT_STATES } from '../../../src/domain/lifecycle';
 import { SPENT_ONCE, UNLIMITED } from '../../support/limits';
 import { announcedTo, lookupIdOf, makeSchedule, moveClock } from '../../support/standing';
+import { wholeFeed } from '../../support/whole-feed';
 
 const served = shareApi();
 let parties: Parties;
@@ -430,11 +430,10 @@ describe('changing a decision', () => {
 const show = (id: string) => parties.merchant.read(`/v1/billing/requests/${id}`);
 const DENIED = { status: 'declined', declineReason: 'denied' };
 /** So that the bank has seen all that it was asked. */
-/** An open transaction of another test hides the latest events for a moment. */
-const untilRead = (id: string) =>
-  poll('The question', 30_000, new AbortController().signal, async () =>
-    expect(JSON.stringify(await parties.bank.read('/v1/events?limit=100'))).toContain(id),
-  );
+async function bankReads(): Promise<void> {
+  await wholeFeed(served.db);
+  await parties.bank.get('/v1/events');
+}
 const byRequest = (items: Shown[]) =>
   items.toSorted((a, b) => (String(a['billingRequestId']) < String(b['billingRequestId']) ? -1 : 1));
 const pendingOf = async (body: object) => (await put(body)).body.data?.['pending'];
@@ -445,7 +444,7 @@ async function threeCharges() {
   const waiting = await bill(parties, { amount: 100 });
   await put({ customerDecision: 'approve_recurring' });
   const asked = await bill(parties, { amount: 200 });
-  await untilRead(asked.id);
+  await bankReads();
   return { waiting, asked, unseen: await bill(parties, { amount: 400 }) };
 }
 

@@ -3,6 +3,7 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { createApiServer } from '../../../src/api/http/server';
 import type { Caller } from '../../../src/api/http/caller';
+import { SCOPES } from '../../../src/domain/scope';
 import { RawConnection, request } from '../../support/raw-http';
 
 /* Which connection goes when another comes, of a server whose application never ends a call. */
@@ -12,7 +13,7 @@ const ALL = 4_000;
 const OF_ADDRESS = 1_000;
 const OPENED_AT_ONCE = 100;
 
-const CALLER: Caller = { entityId: 'bnk_1', role: 'bank' };
+const CALLER: Caller = { entityId: 'bnk_1', role: 'bank', scopes: SCOPES };
 
 const application: RequestListener = (req, res) => {
   if (req.headers.authorization) (req as IncomingMessage & { caller?: Caller }).caller = CALLER;

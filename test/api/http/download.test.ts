@@ -5,6 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import express, { type ErrorRequestHandler, type Express } from 'express';
 import { sendDownload, type Download } from '../../../src/api/http/download';
 import { DOWNLOADS, Slots } from '../../../src/api/http/slots';
+import { SCOPES } from '../../../src/domain/scope';
 
 let failures: unknown[];
 
@@ -176,7 +177,7 @@ async function withDownloads(tell: (ask: (caller: string) => Promise<IncomingMes
   const slots = new Slots(DOWNLOADS);
   const app = express();
   app.get('/:caller', (req, res) =>
-    slots.hold({ entityId: req.params.caller, role: 'merchant' }, () =>
+    slots.hold({ entityId: req.params.caller, role: 'merchant', scopes: SCOPES }, () =>
       sendDownload(res, { fileName: 'things.csv', columns: ['id', 'note'], pages: endless() }),
     ),
   );

@@ -1,4 +1,4 @@
-import { routes } from '../../../src/api/app';
+import { consoleRoutes, routes } from '../../../src/api/app';
 import { createApp } from '../../../src/api/create-app';
 import type { Route } from '../../../src/api/http/route';
 import { openDatabase } from '../../../src/database/pool/connection';
@@ -165,7 +165,7 @@ describe('every endpoint', () => {
   });
 
   it('asks for a token, but for those that let a caller in, tell a probe, or show what anybody may see', () => {
-    const inTable = new Set<string>(routes(api.deps).map(({ path }) => path));
+    const inTable = new Set<string>([...routes(api.deps), ...consoleRoutes].map(({ path }) => path));
     const layers = createApp(api.deps).router.stack as { route?: { path: string } }[];
     const served = layers.flatMap(({ route }) => (route ? [route.path] : []));
     expect(served.filter((path) => !inTable.has(path))).toEqual([

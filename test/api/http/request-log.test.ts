@@ -98,7 +98,8 @@ describe('the log', () => {
     const mixedUp = await ask('mixed-up', { client_id: clientSecret, client_secret: clientId });
     expect(mixedUp).toMatchObject({ ...line, outcome: 'invalid_client' });
     expect(mixedUp).not.toHaveProperty('clientId');
-    expect(await ask('scope', { scope: 'all' })).toMatchObject({ ...line, outcome: 'invalid_scope' });
+    const beyond = await ask('scope', { client_id: clientId, client_secret: clientSecret, scope: 'all' });
+    expect(beyond).toMatchObject({ ...line, clientId, outcome: 'invalid_scope', status: 400 });
     expect(JSON.stringify(api.log)).not.toContain(clientSecret);
   });
 

@@ -1,10 +1,16 @@
 import { PassThrough } from 'node:stream';
 import type { Caller } from '../../../src/api/http/caller';
 import { AnonymousBodies, createCallerLimiter, DECODERS, Slots } from '../../../src/api/http/slots';
+import { SCOPES } from '../../../src/domain/scope';
 
-const PROVIDER: Caller = { entityId: 'prv_1', role: 'provider' };
-const provided = (n: number): Caller => ({ entityId: `mch_${n}`, role: 'merchant', providerId: 'prv_1' });
-const own = (entityId: string): Caller => ({ entityId, role: 'merchant' });
+const PROVIDER: Caller = { entityId: 'prv_1', role: 'provider', scopes: SCOPES };
+const provided = (n: number): Caller => ({
+  entityId: `mch_${n}`,
+  role: 'merchant',
+  providerId: 'prv_1',
+  scopes: SCOPES,
+});
+const own = (entityId: string): Caller => ({ entityId, role: 'merchant', scopes: SCOPES });
 
 test('one merchant with all its slots keeps its provider and its siblings in, until the share is full', () => {
   const slots = new Slots({ what: 'files', all: 40, ofCaller: 4, retryAfterS: 1 });

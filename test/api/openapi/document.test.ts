@@ -269,7 +269,7 @@ describe('the document', () => {
   it('is not made where two schemas have one name: generators would make one class of them', () => {
     const schema = { type: 'object', properties: { reason: { type: 'string' } } };
     const responses = { 200: { description: 'Found', content: { 'application/json': { schema } } } };
-    const paths = { '/refund': { get: { operationId: 'getRefund', tags: [], responses } } };
+    const paths = { '/refund': { get: { operationId: 'getRefund', tags: [], security: [], responses } } };
     expect(() => nameSchemas(paths, {}, { GetRefundResult: { type: 'object' } })).toThrow(
       'two schemas are named GetRefundResult',
     );

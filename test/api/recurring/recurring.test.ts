@@ -215,14 +215,14 @@ describe('looking at schedules', () => {
   });
 });
 
-describe('a search for schedules', () => {
-  const find = async (caller: Caller, body: object, query = '') => {
-    const { status, body: answered } = await caller.post(`${SCHEDULES}/search${query}`, body);
-    if (status !== 200) throw new Error(JSON.stringify(answered));
-    const { schedules } = answered.data as unknown as { schedules: { description: string }[] };
-    return schedules.map(({ description }) => description);
-  };
+const find = async (caller: Caller, body: object, query = '') => {
+  const { status, body: answered } = await caller.post(`${SCHEDULES}/search${query}`, body);
+  if (status !== 200) throw new Error(JSON.stringify(answered));
+  const { schedules } = answered.data as unknown as { schedules: { description: string }[] };
+  return schedules.map(({ description }) => description);
+};
 
+describe('a search for schedules', () => {
   test('finds by words, ids, names and metadata, for each party its own', async () => {
     const { scheduleId } = await created({ description: 'Gold Plan_50%', metadata: { order: '#4711' } });
     await created({ description: 'Silver' });

@@ -2,6 +2,7 @@ import { newId } from '../../../src/database/identifier/new-id';
 import { announceAny } from '../../support/announce-any';
 import { claimUnattempted } from '../../../src/database/webhook/attempt-delivery';
 import { WEBHOOK_TYPES, type WebhookType } from '../../../src/domain/webhook/webhook';
+import { asSchemaLogin } from '../../support/database';
 import { apiOfFile, enter, signIn, type Party } from '../../support/api';
 import { bill } from '../../support/shared-api';
 import { moveClock, standingApproval } from '../../support/standing';
@@ -108,6 +109,25 @@ describe('the list of deliveries', () => {
     expect(await list(party, '?status=failed')).toMatchObject({ deliveries: [], total: 0 });
   });
 
+  it('is narrowed to days of the network’s zone, both included, or to moments', async () => {
+    const party = await enter(api, 'merchant', { webhookUrl: WEBHOOK_URL });
+    const [late, next] = [await tell(party), await tell(party)];
+    // A day in Lagos ends at 23:00 UTC.
+    for (const [id, at] of [
+      [late, '2026-03-02T22:59:59Z'],
+      [next, '2026-03-02T23:00:00Z'],
+    ])
+      await asSchemaLogin(
+        database.url,
+        `UPDATE webhook_deliveries SET created_at = '${at}' WHERE id = '${id}'`,
+      );
+    expect(idsOf(await list(party, '?from=2026-03-02&to=2026-03-02'))).toEqual([late]);
+    expect(idsOf(await list(party, '?from=2026-03-03'))).toEqual([next]);
+    expect(idsOf(await list(party, '?to=2026-03-02'))).toEqual([late]);
+    expect(idsOf(await list(party, '?from=2026-03-02T23:00:00Z&status=pending'))).toEqual([next]);
+    expect(idsOf(await list(party, '?to=2026-03-02T23:00:00Z'))).toEqual([late]);
+  });
+
   it('is read page by page without overlap or gap, in either order', async () => {
     const party = await enter(api, 'merchant', { webhookUrl: WEBHOOK_URL });
     const types = ['billing.response', 'recurring.updated'] as const;
@@ -127,6 +147,7 @@ describe('the list of deliveries', () => {
     ['status=open', 'query.status'],
     ['webhookType=billing', 'query.webhookType'],
     ['merchantId=mch_1', 'query.merchantId'],
+    ['from=yesterday', 'query.from'],
   ])('with %s is a 400 that says what is wrong', async (query, path) => {
     const party = await enter(api, 'merchant');
     const { status, body } = await party.send('GET', `${DELIVERIES}?${query}`);

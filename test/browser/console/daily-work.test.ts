@@ -2,6 +2,7 @@ import type { Route } from 'playwright-core';
 import { calendarDay } from '../../../src/domain/calendar';
 import { sendFile } from '../../support/bank-file';
 import { expectGoodPage, takeProblems } from '../../support/browser';
+import { eventually } from '../../support/engine';
 import { recordOutcome } from '../../support/record-outcome';
 import { answerBill, charge, exceptionOf, refund } from '../../support/settled';
 import { lookupIdOf } from '../../support/standing';
@@ -25,6 +26,15 @@ import {
 
 const widen = (to: number) =>
   Promise.all(Object.values(pages).map((page) => page.setViewportSize({ width: to, height: 900 })));
+
+const testsSent = () =>
+  test.db.rows<{ id: string }>`
+    SELECT id FROM webhook_deliveries WHERE entity_id = ${data.merchantId} AND webhook_type = 'webhook.test'
+    ORDER BY event_id`;
+
+const decided = () =>
+  test.db.oneRow<{ decision: string; limits: string }>`
+    SELECT decision, limits::text AS limits FROM agreements WHERE id = ${data.agreementId}`;
 
 /** The daily work of a finance team, by mouse, in both layouts. */
 describe.each([1280, 390])('with the console, %i pixels wide,', (width) => {
@@ -120,16 +130,94 @@ describe.each([1280, 390])('with the console, %i pixels wide,', (width) => {
     expect(again).toEqual({ attempts: 1, status: 'pending' });
   });
 
+  it('a merchant sends the failed webhooks of a day and a type again, and no withdrawn one', async () => {
+    const ids: string[] = [];
+    for (let n = 0; n < 3; n++) {
+      await charge(test.db, data);
+      const { id } = await test.db.oneRow<{ id: string }>`
+        SELECT id FROM webhook_deliveries WHERE entity_id = ${data.merchantId} ORDER BY event_id DESC LIMIT 1`;
+      await recordOutcome(test.db, id, 1, { httpStatus: 503, error: 'HTTP 503', responseHead: '' }, 1);
+      ids.push(id);
+    }
+    const [withdrawn = ''] = ids;
+    await test.db
+      .rows`UPDATE webhook_deliveries SET withdrawn_at = clock_timestamp() WHERE id = ${withdrawn}`;
+    const page = await pageOf('merchant', 'webhooks');
+    await choose(page, 'Failed');
+    await page.getByRole('combobox', { name: 'Webhook' }).selectOption('billing.response');
+    const all = button(page, 'Send all again …');
+    await all.waitFor();
+    await page.getByLabel('Made to').fill('2020-01-01');
+    await shows(page, 'There is no such delivery');
+    expect(await all.count()).toBe(0);
+    await page.getByLabel('Made to').fill('');
+    await page.getByLabel('Made from').fill('2020-01-01');
+    await all.click();
+    await button(page, 'Yes, send them').click();
+    await shows(page, /^\d+ webhooks sent once more\.$/);
+    await expectGoodPage(page);
+    const failed = await test.db.rows`
+      SELECT id FROM webhook_deliveries WHERE entity_id = ${data.merchantId} AND status = 'failed'
+        AND webhook_type = 'billing.response' AND id = ANY(${ids})`;
+    expect(failed).toEqual([{ id: withdrawn }]);
+  });
+
+  it('a merchant moves its webhooks to another URL, and is told what a test of it came to', async () => {
+    const page = await pageOf('merchant', 'webhooks');
+    const { length } = await testsSent();
+    await button(page, 'Change your URL').click();
+    await page.getByLabel(/^URL, for retries/).fill(`http://127.0.0.1:9/moved-${width}`);
+    await expectGoodPage(page);
+    await button(page, 'Yes, change it').click();
+    await shows(page, 'Webhooks are sent here from now on', `http://127.0.0.1:9/moved-${width}`);
+    await button(page, 'Test it …').click();
+    await button(page, 'Yes, send it').click();
+    await eventually(async () => (await testsSent()).length > length);
+    const sent = (await testsSent()).at(-1);
+    await recordOutcome(test.db, sent?.id ?? '', 1, { responseHead: '' });
+    await shows(page, 'It works: answered 200 after 7 ms.');
+  });
+
+  it('a merchant opens a delivery by any cell of its row, and turns the order of the list', async () => {
+    const page = await pageOf('merchant', 'webhooks');
+    const made = page.getByRole('columnheader', { name: 'Made' });
+    expect(await made.getAttribute('aria-sort')).toBe('descending');
+    const oldest = page.waitForResponse(/sortBy=createdAt&sortOrder=asc/);
+    await made.getByRole('button').click();
+    await oldest;
+    expect(await made.getAttribute('aria-sort')).toBe('ascending');
+    await expectGoodPage(page);
+    const row = page.getByRole('row', { name: /billing\.response/ }).first();
+    await row.click({ position: { x: 5, y: 5 } });
+    await page.waitForURL(/webhooks\/dlv_/);
+    await shows(page, 'All webhooks', 'It tells of');
+  });
+
+  it('a bank changes what its customer allows, which leaves the limits as they were', async () => {
+    const before = await decided();
+    const page = await pageOf('bank', `customers/${data.customerId}`);
+    for (const [name, decision] of [
+      ['Suspended', 'suspended'],
+      ['Approve recurring', 'approve_recurring'],
+    ] as const) {
+      await button(page, 'Change what Merchant may charge').click();
+      await page.getByLabel(name).filter({ visible: true }).check();
+      await expectGoodPage(page);
+      await button(page, 'Yes, the customer says so').filter({ visible: true }).click();
+      await shows(page, `Merchant: The decision is ${decision} from the next charge on.`);
+      await page.getByRole('row', { name: new RegExp(`Merchant.*${name}`) }).waitFor();
+      expect(await decided()).toEqual({ ...before, decision });
+    }
+  });
+
   it('a bank resolves an exception of a payment with both of its answers in sight', async () => {
     const { id, reference } = await charge(test.db, data);
     await answerBill(test.db, data, id, null);
     const page = await pageOf('bank', 'payments');
     await searchField(page).fill(reference.slice(0, 10));
     await button(page, 'Search').click();
-    await page.locator(`a[href$='${reference}']`).click();
     await shows(page, 'It approved the charge', 'It declined the charge', 'What became of the money?');
-    await button(page, 'Answer …').click();
-    await page.getByLabel('No money moved').check();
+    await button(page, 'No money moved …').click();
     await button(page, 'Yes, resolve it').click();
     await shows(page, 'It is resolved: No money moved.', 'Reversal', 'Reversal in whole');
     expect(
@@ -148,11 +236,11 @@ describe.each([1280, 390])('with the console, %i pixels wide,', (width) => {
     const line = { ...transfer, id, direction: 'credit', amount: 40, day } as const;
     const statementId = await sendFile(test.db, data.bankId, [line]);
     const page = await pageOf('bank', `exceptions/${await exceptionOf(test.db, refundId)}`);
-    await button(page, 'Answer …').click();
-    await page.getByLabel('No money moved').check();
+    await button(page, 'No money moved …').click();
     await button(page, 'Yes, resolve it').click();
     await shows(page, `The bank’s file ${statementId} has ${id} of ${day}, and nothing takes it back.`);
-    await page.getByLabel('We have paid the refund').check();
+    await page.keyboard.press('Escape');
+    await button(page, 'We have paid the refund …').click();
     await page.getByLabel('Your transaction that paid it').fill(id);
     await button(page, 'Yes, resolve it').click();
     await shows(page, 'It is resolved: We have paid the refund.');

@@ -155,7 +155,7 @@ describe('the console', () => {
     await page.keyboard.press('Enter');
     expect(await focused(page, 'tagName')).toBe('H1');
     await page.keyboard.press('Tab');
-    expect(await focused(page, 'textContent')).toBe('2 open exceptions');
+    expect(await focused(page, 'type')).toBe('search');
     await tabAndPress(page, 'Month before', 'Space');
     await shows(page, 'NGN 5.00');
     await tabTo(page.locator('summary', { hasText: 'The days as a table' }));
@@ -214,9 +214,9 @@ describe('the console', () => {
   it.each(['merchant', 'provider'] as const)(
     'leads a %s from a payment, a schedule and an agreement to the customer, who has no name',
     async (role) => {
-      const [agreement] = (await call(role, 'GET', '/v1/agreements')).body.data?.['agreements'] as {
-        agreementId: string;
-      }[];
+      const [[agreement]] = Object.values((await call(role, 'GET', '/v1/agreements')).body.data ?? {}) as [
+        { agreementId: string }[],
+      ];
       const name = `Customer …${data.customerId.slice(-6)}`;
       for (const [at, way] of [
         [`payments/${data.reference}`, name],
@@ -478,22 +478,18 @@ describe('the console', () => {
     const page = await pageOf('bank', 'exceptions');
     await tabAndPress(page, 'The bank gave two different answers');
     await shows(page, 'What became of the money?');
-    await tabAndPress(page, 'Answer …');
-    const dialog = page.getByRole('dialog', { name: 'Resolve the exception of' });
+    const answer = 'Our first answer stands …';
+    await tabAndPress(page, answer);
+    const dialog = page.getByRole('dialog', { name: /^Our first answer stands: resolve the exception of/ });
     await dialog.waitFor();
-    await tabTo(page.getByLabel('No money moved'));
-    await page.keyboard.press('Space');
-    await page.keyboard.press('ArrowDown');
-    await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'hidden' });
-    expect(await focused(page, 'textContent')).toBe('Answer …');
+    expect(await focused(page, 'textContent')).toBe(answer);
     await page.keyboard.press('Enter');
     await tabAndPress(page, 'No, go back');
-    expect(await focused(page, 'textContent')).toBe('Answer …');
+    expect(await focused(page, 'textContent')).toBe(answer);
     expect(await exceptionState()).toEqual({ state: 'open', resolution: null });
     await page.keyboard.press('Enter');
-    expect(await page.getByLabel('Our first answer stands').isChecked()).toBe(true);
     await tabAndPress(page, 'Yes, resolve it');
     await shows(page, 'It is resolved: Our first answer stands.', 'The exception was resolved');
     expect(await exceptionState()).toEqual({ state: 'resolved', resolution: 'confirmed' });

@@ -80,7 +80,8 @@ function compareSchedule(both: Both, schedule: Schedule, seen: SeenSchedule, nam
   const { plan, differ } = both;
   const ran = seen.billings.filter(({ status }) => status !== 'scheduled');
   const byN = new Map(ran.map((one) => [one.n, one]));
-  for (const billing of schedule.billings) {
+  const next = nextOf(schedule, plan.zone)?.at;
+  for (const billing of [...schedule.billings, ...(next === undefined ? [] : skippedAhead(schedule, plan))]) {
     const found = byN.get(billing.n);
     byN.delete(billing.n);
     const which = `billing ${billing.n} of ${name}`;
@@ -93,7 +94,6 @@ function compareSchedule(both: Both, schedule: Schedule, seen: SeenSchedule, nam
       `billing ${extra.n} of ${name} is ${extra.status}, and there should be none`,
     );
   }
-  const next = nextOf(schedule, plan.zone)?.at;
   const isOff = both.predicted.allowances.get(schedule.terms.customer)?.isOff(plan.endAt) === true;
   const facts = {
     status: [statusOf(schedule, plan.endAt, isOff), seen.status],
@@ -104,6 +104,15 @@ function compareSchedule(both: Both, schedule: Schedule, seen: SeenSchedule, nam
   for (const [fact, [should, is]] of Object.entries(facts)) {
     if (should !== is) differ(plan.endAt, `${fact} of ${name} is ${should} by the contract, and ${is}`);
   }
+}
+
+/** A schedule lists a billing to come once its customer skips it. */
+function skippedAhead({ terms, kobo, nextN, skips }: Schedule, { zone }: Plan): Billing[] {
+  const ahead = [...skips].filter((n) => n >= nextN);
+  return ahead.map((n) => {
+    const dueAt = zone.due(terms.startAt, terms.frequency, terms.interval, n);
+    return { n, dueAt, status: 'skipped', reason: 'customer_skipped', kobo, attempts: [] };
+  });
 }
 
 function compareBilling(

@@ -31,6 +31,8 @@ export class Refusal extends Error {
   constructor(
     readonly status: number,
     message: string,
+    /** An `Idempotency-Key` has kept it from an earlier call. */
+    readonly isReplayed = false,
   ) {
     super(message);
   }
@@ -149,16 +151,21 @@ function refuse(message: string): never {
   throw new Refusal(0, message);
 }
 
-/**
- * @param key that of an `Idempotency-Key`, for what must not happen twice
- * @returns the service's message
- */
-export async function act(path: string, body?: object, key?: string): Promise<string> {
+/** @param key that of an `Idempotency-Key`, for what must not happen twice */
+export async function change<O extends Id>(
+  method: 'POST' | 'PUT' | 'PATCH',
+  path: string,
+  body?: object,
+  key?: string,
+): Promise<{ message: string; data: DataOf<O> }> {
   const headers = key === undefined ? {} : { 'Idempotency-Key': key };
-  return (await read(await asSession('POST', path, body, headers))).message ?? 'Done';
+  const { message = 'Done', data } = await read(await asSession(method, path, body, headers));
+  return { message, data: data as DataOf<O> };
 }
 
-export const change = async (path: string, body: object) => read(await asSession('PATCH', path, body));
+/** @returns the service's message */
+export const act = async (path: string, body?: object, key?: string) =>
+  (await change('POST', path, body, key)).message;
 
 /**
  * The link to a file of the API. A link cannot carry a CSRF header. The session's id in its path
@@ -167,7 +174,7 @@ export const change = async (path: string, body: object) => read(await asSession
 export const fileAt = (path: string) => `/console/api/as/${sessionId}${path}`;
 
 async function asSession(
-  method: 'GET' | 'POST' | 'PATCH',
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH',
   path: string,
   body?: object,
   headers = {},
@@ -189,7 +196,7 @@ async function send(method: string, path: string, body?: object, signal?: AbortS
 
 async function read(answered: Response): Promise<Answer> {
   if (!answered.ok) throw await refusalOf(answered);
-  return (await answered.json().catch(() => ({}))) as Answer;
+  return answerOf(answered);
 }
 
 const call = (
@@ -211,13 +218,20 @@ const call = (
   }).catch(() => refuse('The service cannot be reached: look to your connection, and try again.'));
 
 async function refusalOf(answered: Response): Promise<Refusal> {
-  const answer = (await answered.json().catch(() => ({}))) as Answer;
+  const answer = await answerOf(answered);
   const retryAfter = answered.headers.get('Retry-After');
   const wait = retryAfter === null ? '' : ` Try again in ${retryAfter} s.`;
   return new Refusal(
     answered.status,
     `${answer.message ?? 'The service did not answer as it should.'}${wait}`,
+    answered.headers.has('Idempotent-Replayed'),
   );
+}
+
+/** The first item of a list that stands for itself. */
+async function answerOf(answered: Response): Promise<Answer> {
+  const [answer = {}] = [(await answered.json().catch(() => ({}))) as Answer | Answer[]].flat();
+  return answer;
 }
 
 /** Leaves out empty parameters. */

@@ -1,20 +1,38 @@
 import { useState } from 'preact/hooks';
-import { go, to, type Address } from './address';
-import { query } from './api';
 
-/** A filter in the address, and a page of its list. A new filter begins at the first page. */
-export function usePaged<Value extends string>(
-  { page: place, parameters }: Address,
-  name: string,
+/** An order of a list, by a field of the API. */
+export interface Sorting {
+  by: string;
+  order: 'ascending' | 'descending';
+  /** Turns the order where it is by this field already. */
+  sort: (by: string) => void;
+}
+
+/**
+ * A filter, an order and a page of a list, and the query that asks for order and page. A new filter
+ * or order begins at the first page.
+ */
+export function usePaged<Value>(
   first: Value,
+  sortedBy = 'createdAt',
+  order: Sorting['order'] = 'descending',
 ) {
-  const chosen = (parameters.get(name) ?? first) as Value;
-  const [{ of, page }, turn] = useState({ of: chosen, page: 1 });
+  const [{ chosen, page, sorted }, set] = useState({
+    chosen: first,
+    page: 1,
+    sorted: { by: sortedBy, order },
+  });
+  const sort = (by: string) => {
+    const isTurned = by === sorted.by && sorted.order === 'ascending';
+    set({ chosen, page: 1, sorted: { by, order: isTurned ? 'descending' : 'ascending' } });
+  };
   return {
     chosen,
-    page: of === chosen ? page : 1,
-    choose: (another: Value) => go(to(place) + query({ [name]: another })),
-    go: (wanted: number) => turn({ of: chosen, page: wanted }),
+    page,
+    asked: { page, sortBy: sorted.by, sortOrder: sorted.order === 'ascending' ? 'asc' : 'desc' },
+    sorting: { ...sorted, sort },
+    choose: (another: Value) => set({ chosen: another, page: 1, sorted }),
+    go: (to: number) => set({ chosen, page: to, sorted }),
   };
 }
 

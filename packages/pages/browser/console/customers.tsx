@@ -1,12 +1,14 @@
 import { useState } from 'preact/hooks';
-import type { Customer } from '../../../client/src/api.generated';
+import type { Customer, Decision } from '../../../client/src/api.generated';
 import { money } from '../parts/money';
+import { Act } from './act';
 import { to, type Address } from './address';
-import { ask, query } from './api';
+import { ask, change, query } from './api';
+import { usePaged } from './choice';
 import { Consent } from './consent';
 import { useMoment, useSession } from './context';
 import { CustomerOfMerchant } from './customer-of-merchant';
-import { Show, useAnswered, useLoaded } from './loaded';
+import { Show, useAnswered, useLoaded, useNotice } from './loaded';
 import { Badge, Facts, Ids } from './parts';
 import { paymentsAt } from './payment-filter';
 import { FoundSchedules } from './schedules';
@@ -25,45 +27,47 @@ const nameOf = ({ firstname, middlename, lastname }: Customer) =>
 
 /** The text stands in the body alone, for it is a name. */
 const found = (what: string) => {
-  const { page, ...body } = JSON.parse(what) as { page: number };
-  return ask<'searchCustomers'>(`/v1/bank/customers/search?page=${page}`, body);
+  const { asked, ...body } = JSON.parse(what) as { asked?: Parameters<typeof query>[0] };
+  return ask<'searchCustomers'>(`/v1/bank/customers/search${query(asked ?? {})}`, body);
 };
 
 function CustomerList() {
-  const [{ text, page }, look] = useState({ text: '', page: 1 });
-  const loaded = useAnswered(JSON.stringify({ page, ...(text !== '' && { search: text }) }), found);
+  const { chosen: text, asked, sorting, choose, go } = usePaged('');
+  const loaded = useAnswered(JSON.stringify({ asked, ...(text !== '' && { search: text }) }), found);
   const moment = useMoment();
   return (
     <section class="card stack">
-      <SearchForm
-        name="Name, e-mail address, lookupID or your own reference"
-        text={text}
-        look={(next) => look({ text: next, page: 1 })}
-      />
+      <SearchForm name="Name, e-mail address, lookupID or your own reference" text={text} look={choose} />
       <Show loaded={loaded} what="The customers">
         {(listed) => (
           <>
             <Table
-              look="linked"
               caption="Your customers"
               rows={listed.customers}
               keyOf={({ customerId }) => customerId}
               empty="No customer of yours goes by that."
+              sorting={sorting}
               columns={[
                 {
                   name: 'Customer',
-                  cell: (one) => (
-                    <a class="whole" href={to('customers', one.customerId)}>
-                      <strong>{nameOf(one)}</strong>
-                    </a>
-                  ),
+                  sortBy: 'lastname',
+                  to: ({ customerId }) => to('customers', customerId),
+                  cell: (one) => <strong>{nameOf(one)}</strong>,
                 },
                 { name: 'Account', cell: ({ accountName }) => accountName },
-                { name: 'Your reference', cell: ({ clientRef }) => <span class="quiet">{clientRef}</span> },
-                { name: 'Since', cell: ({ createdAt }) => <span class="quiet">{moment(createdAt)}</span> },
+                {
+                  name: 'Your reference',
+                  sortBy: 'clientRef',
+                  cell: ({ clientRef }) => <span class="quiet">{clientRef}</span>,
+                },
+                {
+                  name: 'Since',
+                  sortBy: 'createdAt',
+                  cell: ({ createdAt }) => <span class="quiet">{moment(createdAt)}</span>,
+                },
               ]}
             />
-            <Pages listed={listed} go={(next) => look({ text, page: next })} />
+            <Pages listed={listed} go={go} />
           </>
         )}
       </Show>
@@ -72,7 +76,7 @@ function CustomerList() {
 }
 
 function CustomerShown({ id }: { id: string }) {
-  const loaded = useAnswered(JSON.stringify({ page: 1, customerId: id }), found);
+  const loaded = useAnswered(JSON.stringify({ customerId: id }), found);
   const moment = useMoment();
   return (
     <>
@@ -117,12 +121,16 @@ function CustomerShown({ id }: { id: string }) {
   );
 }
 
+const DECISIONS = '/v1/bank/customer-decisions';
+
 /** Agreements of the customer with merchants. */
 function Allowed({ id }: { id: string }) {
-  const loaded = useLoaded<'listDecisions'>(`/v1/bank/customer-decisions${query({ customerId: id })}`);
+  const loaded = useLoaded<'listDecisions'>(`${DECISIONS}${query({ customerId: id })}`);
+  const { notice, done } = useNotice(loaded);
   return (
     <section class="card stack" aria-labelledby="allowed">
       <h2 id="allowed">Whom the customer lets charge</h2>
+      {notice}
       <Show loaded={loaded} what="The decisions">
         {({ decisions }) => (
           <>
@@ -146,6 +154,10 @@ function Allowed({ id }: { id: string }) {
                   cell: ({ spendingLimits, currency }) =>
                     spendingLimits.monthly == null ? 'None' : money(spendingLimits.monthly, currency),
                 },
+                {
+                  name: 'Act',
+                  cell: (one) => one.customerDecision !== 'pending' && <Decide of={one} done={done} />,
+                },
               ]}
             />
             {decisions.map((one) => (
@@ -158,5 +170,55 @@ function Allowed({ id }: { id: string }) {
         )}
       </Show>
     </section>
+  );
+}
+
+const CHOICES = {
+  approve_recurring: 'Charges need no further approval',
+  approve_once: 'The customer approves each charge',
+  suspended: 'No charges for now: schedules wait',
+  deny: 'No charges any more: schedules are cancelled',
+} as const;
+
+/** Without limits in the call the terms stay. */
+function Decide({ of: one, done }: { of: Decision; done: (message: string) => void }) {
+  const [said, say] = useState<string>(one.customerDecision);
+  const { name } = one.merchant;
+  return (
+    <Act
+      name="Change …"
+      label={`Change what ${name} may charge`}
+      title={`What may ${name} charge from now on?`}
+      yes="Yes, the customer says so"
+      send={async () => {
+        const path = `${DECISIONS}/${one.id}`;
+        const { message, data } = await change<'changeDecision'>('PUT', path, { customerDecision: said });
+        const open = (data.pending ?? []).map(
+          ({ amount, reference }) => `${money(amount, one.currency)} (${reference})`,
+        );
+        const rest = open.length === 0 ? '' : ` Deny what you have not booked yet: ${open.join(', ')}.`;
+        return `${name}: ${message}.${rest}`;
+      }}
+      done={done}
+    >
+      <fieldset>
+        <legend class="quiet small">The limits stay as they are, and the merchant is told</legend>
+        {Object.entries(CHOICES).map(([decision, means]) => (
+          <label class="choice" key={decision}>
+            <input
+              type="radio"
+              name={`decision-${one.id}`}
+              required
+              checked={decision === said}
+              onChange={() => say(decision)}
+            />
+            <span>
+              {stateInWords(decision)}
+              <span class="quiet small"> {means}</span>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+    </Act>
   );
 }

@@ -164,7 +164,7 @@ function canBeConfirmed({ refundId, answers, events }: ReconciliationExceptionWi
 
 /** The id that goes with an answer. A transfer of a rejected refund may be the only one known. */
 function idAsked(
-  said: Resolution | undefined,
+  said: Resolution,
   exception: ReconciliationExceptionWithEvents,
 ): { label: string; required: boolean } | undefined {
   if (said === 'reversed') return { label: 'Your transaction that took it back', required: true };
@@ -174,77 +174,66 @@ function idAsked(
     : { label: 'Your transaction that paid it, if there is more than one', required: false };
 }
 
-function Answer({
-  to: exception,
-  done,
-}: {
+interface AnswerProps {
   to: ReconciliationExceptionWithEvents;
   done: (message: string) => void;
-}) {
+}
+
+function Answer({ to: exception, done }: AnswerProps) {
   const { entityId } = useSession();
-  const [said, setSaid] = useState<Resolution>();
-  const [bankTransactionId, setBankTransactionId] = useState('');
-  const [note, setNote] = useState('');
   if (exception.state === 'resolved') return null;
   if (exception.bankId !== entityId) {
     return (
       <p class="card quiet">The payer’s bank, or the network’s operator, says what became of the money.</p>
     );
   }
-  const choices = choicesFor(exception);
-  const asked = idAsked(said, exception);
   return (
     <section class="card stack">
       <h2>What became of the money?</h2>
-      <div>
-        <Act
-          name="Answer …"
-          title={`Resolve the exception of ${money(exception, exception.currency)}?`}
-          yes="Yes, resolve it"
-          send={async () => {
-            await act(`/v1/reconciliation/exceptions/${exception.exceptionId}/respond`, {
-              resolution: said,
-              ...(asked && bankTransactionId !== '' && { bankTransactionId }),
-              ...(note !== '' && { note }),
-            });
-            return `It is resolved: ${choices.find((one) => one.said === said)?.name}.`;
-          }}
-          done={done}
-        >
-          <fieldset>
-            <legend class="quiet small">Your answer is final, and both sides are told</legend>
-            {choices.map((one) => (
-              <label class="choice" key={one.said}>
-                <input
-                  type="radio"
-                  name="resolution"
-                  required
-                  checked={one.said === said}
-                  onChange={() => setSaid(one.said)}
-                />
-                <span>
-                  {one.name}
-                  <span class="quiet small"> {one.means}</span>
-                </span>
-              </label>
-            ))}
-          </fieldset>
-          {asked && (
-            <label>
-              {asked.label}
-              <input
-                required={asked.required}
-                value={bankTransactionId}
-                onInput={(event) => setBankTransactionId(event.currentTarget.value)}
-              />
-            </label>
-          )}
-          <label>
-            Note for yourselves, without personal data
-            <input maxLength={500} value={note} onInput={(event) => setNote(event.currentTarget.value)} />
-          </label>
-        </Act>
-      </div>
+      {choicesFor(exception).map((choice) => (
+        <div class="row" key={choice.said}>
+          <Said choice={choice} to={exception} done={done} />
+          <span class="quiet small">{choice.means}</span>
+        </div>
+      ))}
     </section>
+  );
+}
+
+function Said({ choice: { said, name, means }, to: exception, done }: AnswerProps & { choice: Choice }) {
+  const [bankTransactionId, setBankTransactionId] = useState('');
+  const [note, setNote] = useState('');
+  const asked = idAsked(said, exception);
+  return (
+    <Act
+      name={`${name} …`}
+      title={`${name}: resolve the exception of ${money(exception, exception.currency)}?`}
+      yes="Yes, resolve it"
+      send={async () => {
+        await act(`/v1/reconciliation/exceptions/${exception.exceptionId}/respond`, {
+          resolution: said,
+          ...(asked && bankTransactionId !== '' && { bankTransactionId }),
+          ...(note !== '' && { note }),
+        });
+        return `It is resolved: ${name}.`;
+      }}
+      done={done}
+    >
+      <p>{means} Your answer is final, and both sides are told.</p>
+      {asked && (
+        <label>
+          {asked.label}
+          <input
+            required={asked.required}
+            value={bankTransactionId}
+            onInput={(event) => setBankTransactionId(event.currentTarget.value)}
+          />
+        </label>
+      )}
+      <label>
+        Note for yourselves, without personal data
+        <input maxLength={500} value={note} onInput={(event) => setNote(event.currentTarget.value)} />
+      </label>
+    </Act>
   );
 }

@@ -15,14 +15,12 @@ import { bookedInWords, resolutionInWords, toneOf } from './words';
 const EXCEPTIONS = '/v1/reconciliation/exceptions';
 const STATES = { open: 'Open', investigating: 'Being looked into', resolved: 'Resolved' } as const;
 
-export function Exceptions({ address }: { address: Address }) {
-  const { id } = address;
-  return id === undefined ? <WorkList address={address} /> : <ExceptionShown id={id} />;
+export function Exceptions({ address: { id } }: { address: Address }) {
+  return id === undefined ? <WorkList /> : <ExceptionShown id={id} />;
 }
 
-function WorkList({ address }: { address: Address }) {
-  const paged = usePaged<ReconciliationException['state']>(address, 'state', 'open');
-  const { chosen: state, page, choose, go } = paged;
+function WorkList() {
+  const { chosen: state, page, choose, go } = usePaged<ReconciliationException['state']>('open');
   const loaded = useLoaded<'listExceptions'>(
     `${EXCEPTIONS}${query({ state, page, sortBy: 'openedAt', sortOrder: 'asc' })}`,
   );

@@ -3,7 +3,7 @@ import type { ForecastDay, SummaryDay, SummaryTotal } from '../../../client/src/
 import { money } from '../parts/money';
 import { reasonInWords } from '../parts/payment-words';
 import { query, type DataOf } from './api';
-import { go, to } from './address';
+import { go } from './address';
 import { Attention } from './attention';
 import { Chart, type Bars } from './chart';
 import { Choice } from './choice';
@@ -21,6 +21,8 @@ import {
 import { counted, percent, wholeNumber } from './figures';
 import { Show, useLoaded } from './loaded';
 import { Figure } from './parts';
+import { Search } from './payments';
+import { schedulesAt } from './schedules';
 import { Table, type Column } from './table';
 
 /** Days of a forecast. */
@@ -35,6 +37,9 @@ export function Overview() {
   const forecast = useLoaded<'getForecast'>(`/v1/forecast?days=${ahead}`);
   return (
     <>
+      <section class="card">
+        <Search />
+      </section>
       <Attention />
       <Show loaded={summary} what="The month">
         {(found) => (
@@ -270,7 +275,7 @@ function Due({ days, ahead }: { days: ForecastDay[]; ahead: string }) {
 }
 
 function DueIn({ days, currency, ahead }: { days: ForecastDay[]; currency: string; ahead: string }) {
-  const on = (dueOn: string) => to('schedules') + query({ dueOn, dueInDays: ahead });
+  const on = (dueOn: string) => schedulesAt({ dueOn, dueInDays: ahead });
   const bars = useMemo((): Bars => {
     const first = days[0]?.date ?? '';
     const last = days.at(-1)?.date ?? first;

@@ -3,6 +3,7 @@ import type { TransactionWithEvents } from '../../../client/src/api.generated';
 import { money } from '../parts/money';
 import { Act } from './act';
 import { act, Refusal, type Session } from './api';
+import { ChargeAgain } from './charge-again';
 import { useSession } from './context';
 
 interface Props {
@@ -22,6 +23,11 @@ export function PaymentActs({ of: one, done }: Props) {
       {one.status === 'successful' && left > 0 && role === 'merchant' && (
         <Refund of={one} left={left} done={done} key={left} />
       )}
+      {one.status === 'declined' &&
+        role === 'merchant' &&
+        // A schedule tries again by itself, and nobody overrules a customer.
+        one.scheduleId === null &&
+        one.declineReason !== 'denied' && <ChargeAgain of={one} done={done} />}
       {one.approvalRequired && (
         <Act
           name="Cancel …"

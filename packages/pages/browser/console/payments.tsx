@@ -6,8 +6,8 @@ import { go, to, type Address } from './address';
 import { ask, type DataOf } from './api';
 import { useMoment, useSession } from './context';
 import { wholeNumber } from './figures';
-import { Show, useAnswered } from './loaded';
-import { Badge, Figure } from './parts';
+import { Show, useAnswered, useAttempt } from './loaded';
+import { Alert, Badge, Figure } from './parts';
 import { bodyOf, fileNameOf, filterOf, paymentsAt, type PaymentFilter } from './payment-filter';
 import { PaymentFilters } from './payment-filters';
 import { RecordFound } from './record';
@@ -35,23 +35,64 @@ const NAMES_ONE = /^(?:[a-z]{3}_\w+|[0-9A-HJKMNP-TV-Z]{24})$/i;
 /** Kept here, and in no address: it may be a name. The reader who comes back finds it again. */
 let last = { sessionId: '', text: '' };
 
-function PaymentList({ filter }: { filter: PaymentFilter }) {
-  const { role, sessionId, name, today } = useSession();
-  const [text, setText] = useState(last.sessionId === sessionId ? last.text : '');
-  const body = bodyOf(filter, text);
-  const totals = useAnswered(JSON.stringify(body), totalsOf);
-  const look = (next: string) => {
+/** Opens the record that a text names, or the only payment that it finds. */
+export function Search({
+  filter = {},
+  text = '',
+  listed = () => go(paymentsAt({})),
+}: {
+  filter?: PaymentFilter;
+  /** Searched for now. */
+  text?: string;
+  /** Told of a text that finds more. */
+  listed?: (text: string) => void;
+}) {
+  const { role, sessionId } = useSession();
+  const { attempt, error } = useAttempt();
+  async function look(next: string): Promise<void> {
     if (NAMES_ONE.test(next)) return go(to('payments', next));
+    const only = next === '' ? undefined : await onlyOne(bodyOf(filter, next));
     last = { sessionId, text: next };
-    setText(next);
-  };
+    if (only === undefined) listed(next);
+    else go(to('payments', only));
+  }
   return (
-    <section class="card stack">
+    <>
       <SearchForm
         name={`Search by reference, description, amount${SEARCHED[role]}, or any id`}
         text={text}
-        look={look}
+        look={(next) => attempt(look(next))}
       />
+      {error !== undefined && <Alert>{error}</Alert>}
+    </>
+  );
+}
+
+/** A second payment is looked for in the latest hundred thousand. */
+const ONLY_LOOKS_MAX = 5;
+
+/** The reference of a charge that is found alone, or with its refunds and reversals. */
+async function onlyOne(body: object): Promise<string | undefined> {
+  const found: FoundTransaction[] = [];
+  let cursor = {};
+  for (let looks = 0; looks < ONLY_LOOKS_MAX; looks++) {
+    const { transactions, next } = await ask<'searchTransactions'>(SEARCH, { ...body, ...cursor });
+    found.push(...transactions);
+    if (new Set(found.map((one) => one.billingRequestId)).size > 1) return undefined;
+    if (next === null) return (found.find(({ type }) => type === 'charge') ?? found[0])?.reference;
+    cursor = { cursor: next };
+  }
+  return undefined;
+}
+
+function PaymentList({ filter }: { filter: PaymentFilter }) {
+  const { sessionId, name, today } = useSession();
+  const [text, setText] = useState(last.sessionId === sessionId ? last.text : '');
+  const body = bodyOf(filter, text);
+  const totals = useAnswered(JSON.stringify(body), totalsOf);
+  return (
+    <section class="card stack">
+      <Search filter={filter} text={text} listed={setText} />
       <PaymentFilters filter={filter} choose={(next) => go(paymentsAt(next))} />
       <div class="head">
         <Show loaded={totals} what="The totals">
@@ -197,7 +238,7 @@ function PaymentTable({ found }: { found: FoundTransaction[] }) {
   ];
   return (
     <Table
-      look="linked payments"
+      look="payments"
       caption="Payments"
       rows={found}
       keyOf={({ transactionId }) => transactionId}

@@ -93,7 +93,8 @@ function ChangeAmount({
       title="Change the amount?"
       yes={`Yes, charge ${amount}`}
       send={async () => {
-        await change(`/v1/billing/recurring/${scheduleId}`, { amount: Number(given) });
+        const path = `/v1/billing/recurring/${scheduleId}`;
+        await change<'changeSchedule'>('PATCH', path, { amount: Number(given) });
         return `It charges ${amount} from now on.`;
       }}
       done={done}

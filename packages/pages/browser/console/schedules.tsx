@@ -4,7 +4,7 @@ import { money } from '../parts/money';
 import { isHeld, reasonInWords } from '../parts/payment-words';
 import { go, to, type Address } from './address';
 import { ask, query } from './api';
-import { Choice } from './choice';
+import { Choice, usePaged, type Sorting } from './choice';
 import { useMoment, useSession } from './context';
 import { isDay, longDay } from './days';
 import { Show, useAnswered } from './loaded';
@@ -48,10 +48,10 @@ function ScheduleList({ parameters }: Address) {
         <Choice
           value={status}
           names={STATE_NAMES}
-          choose={(next) => go(to('schedules') + query({ status: next, dueOn, dueInDays }))}
+          choose={(next) => go(schedulesAt({ status: next, dueOn, dueInDays }))}
         />
         {isDay(dueOn) && (
-          <button type="button" class="chip" onClick={() => go(to('schedules') + query({ status }))}>
+          <button type="button" class="chip" onClick={() => go(schedulesAt({ status }))}>
             Due on {longDay(dueOn)} ×
           </button>
         )}
@@ -65,13 +65,13 @@ function ScheduleList({ parameters }: Address) {
 }
 
 export function FoundSchedules({ body }: { body: { status?: string; customerId?: string } }) {
-  const [page, turn] = useState(1);
-  const loaded = useAnswered(JSON.stringify([page, body]), pageOf);
+  const { asked, sorting, go: turn } = usePaged(body);
+  const loaded = useAnswered(JSON.stringify([asked, body]), pageOf);
   return (
     <Show loaded={loaded} what="The schedules">
       {(found) => (
         <>
-          <Found found={found.schedules} status={body.status} />
+          <Found found={found.schedules} status={body.status} sorting={sorting} />
           <Pages listed={found} go={turn} />
         </>
       )}
@@ -79,14 +79,24 @@ export function FoundSchedules({ body }: { body: { status?: string; customerId?:
   );
 }
 
+export const schedulesAt = (filter: Record<string, string>) => to('schedules') + query(filter);
+
 const SEARCH = '/v1/billing/recurring/search';
 
 function pageOf(what: string) {
-  const [page, body] = JSON.parse(what) as [number, object];
-  return ask<'searchSchedules'>(SEARCH + query({ page }), body);
+  const [asked, body] = JSON.parse(what) as [Record<string, string>, object];
+  return ask<'searchSchedules'>(SEARCH + query(asked), body);
 }
 
-function Found({ found, status }: { found: FoundSchedule[]; status: string | undefined }) {
+function Found({
+  found,
+  status,
+  sorting,
+}: {
+  found: FoundSchedule[];
+  status: string | undefined;
+  sorting: Sorting;
+}) {
   const moment = useMoment();
   const { role } = useSession();
   const columns: Column<FoundSchedule>[] = [
@@ -103,10 +113,11 @@ function Found({ found, status }: { found: FoundSchedule[]; status: string | und
     },
     ...(role === 'merchant' ? [] : [{ name: 'Merchant', cell: merchantOf }]),
     { name: 'Customer', cell: (one) => <CustomerLink of={one} /> },
-    { name: 'Amount', number: true, cell: (one) => money(one, one.currency) },
+    { name: 'Amount', number: true, sortBy: 'amount', cell: (one) => money(one, one.currency) },
     { name: 'State', cell: (one) => <Why of={one} /> },
     {
       name: 'Next try',
+      sortBy: 'nextBillingDate',
       cell: (one) => {
         const next = one.retryAt ?? one.nextBillingDate;
         return next === null || isHeld(one.status) ? '–' : moment(next);
@@ -115,9 +126,9 @@ function Found({ found, status }: { found: FoundSchedule[]; status: string | und
   ];
   return (
     <Table
-      look="linked"
       caption={`Schedules: ${stateInWords(status ?? 'all')}`}
       columns={columns}
+      sorting={sorting}
       rows={found}
       keyOf={({ scheduleId }) => scheduleId}
       empty={

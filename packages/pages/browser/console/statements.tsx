@@ -21,8 +21,6 @@ import { Show, useLoaded } from './loaded';
 import { Figure } from './parts';
 import { Table } from './table';
 
-const PERIODS = { day: 'Day', month: 'Month' } as const;
-
 const beside = (period: string, by: 1 | -1) =>
   isMonth(period) ? monthBeside(period, by) : addDays(period, by);
 
@@ -36,17 +34,26 @@ function periodOf(parameters: URLSearchParams, today: string): string {
 
 const named = (period: string) => (isMonth(period) ? { month: period } : { date: period });
 
-/** The month of a day; or the last day of a month, of those that are over. */
-function inOtherKind(period: string, today: string): string {
-  if (!isMonth(period)) return monthIn(period);
-  const last = lastOfMonth(firstOfMonth(period));
+/** The latest day of a month that is over. */
+function dayOf(month: string, today: string): string {
+  const last = lastOfMonth(firstOfMonth(month));
   return last < today ? last : addDays(today, -1);
+}
+
+/** Older months are reached by their buttons. */
+const MONTHS_OFFERED = 24;
+
+function periodNames(period: string, today: string): Record<string, string> {
+  const months = [monthIn(today)];
+  while (months.length < MONTHS_OFFERED) months.push(monthBeside(months.at(-1) ?? '', -1));
+  if (isMonth(period)) months.push(period);
+  return { day: 'A day', ...Object.fromEntries(months.map((one) => [one, monthOf(firstOfMonth(one))])) };
 }
 
 export function Statements({ address: { parameters } }: { address: Address }) {
   const { currencies, today } = useSession();
   const period = periodOf(parameters, today);
-  const kind = isMonth(period) ? 'month' : 'day';
+  const isDaily = !isMonth(period);
   const currency = parameters.get('currency') ?? currencies[0] ?? '';
   const look = (at: string, inCurrency = currency) =>
     go(`${to('statements')}${query({ ...named(at), currency: inCurrency })}`);
@@ -55,20 +62,21 @@ export function Statements({ address: { parameters } }: { address: Address }) {
       <form class="card row fields" onSubmit={(event) => event.preventDefault()}>
         <Choice
           name="Statement of"
-          value={kind}
-          names={PERIODS}
-          choose={() => look(inOtherKind(period, today))}
+          value={isDaily ? 'day' : period}
+          names={periodNames(period, today)}
+          choose={(one) => look(one === 'day' ? dayOf(period, today) : one)}
         />
-        <label>
-          {kind === 'month' ? 'Month' : 'Settlement day'}
-          <input
-            key={kind}
-            type={kind === 'month' ? 'month' : 'date'}
-            required
-            value={period}
-            onChange={({ currentTarget: { value } }) => (isMonth(value) || isDay(value)) && look(value)}
-          />
-        </label>
+        {isDaily && (
+          <label>
+            Settlement day
+            <input
+              type="date"
+              required
+              value={period}
+              onChange={({ currentTarget: { value } }) => isDay(value) && look(value)}
+            />
+          </label>
+        )}
         {currencies.length > 1 && (
           <Choice
             name="Currency"
@@ -78,14 +86,14 @@ export function Statements({ address: { parameters } }: { address: Address }) {
           />
         )}
         <button type="button" onClick={() => look(beside(period, -1))}>
-          {PERIODS[kind]} before
+          {isDaily ? 'Day' : 'Month'} before
         </button>
         <button type="button" onClick={() => look(beside(period, 1))}>
-          {PERIODS[kind]} after
+          {isDaily ? 'Day' : 'Month'} after
         </button>
       </form>
       <StatementOf period={period} asked={query({ ...named(period), currency })} currency={currency} />
-      {kind === 'day' && <WhoOwesWhom date={period} />}
+      {isDaily && <WhoOwesWhom date={period} />}
     </>
   );
 }
@@ -147,7 +155,8 @@ function Days({ days, currency }: { days: StatementDay[]; currency: string }) {
       columns={[
         {
           name: 'Day',
-          cell: ({ date }) => <a href={`${to('statements')}${query({ date, currency })}`}>{longDay(date)}</a>,
+          to: ({ date }) => `${to('statements')}${query({ date, currency })}`,
+          cell: ({ date }) => longDay(date),
         },
         {
           name: 'Balance',

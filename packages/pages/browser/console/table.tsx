@@ -1,10 +1,15 @@
 import type { ComponentChild } from 'preact';
+import type { Sorting } from './choice';
 import { wholeNumber } from './figures';
 
 export interface Column<Row> {
   name: string;
   /** Aligns digits below each other. */
   number?: true;
+  /** The address behind the cell, whose link is as large as the row. */
+  to?: (row: Row) => string;
+  /** The field of the API by which the column sorts. */
+  sortBy?: string;
   cell: (row: Row) => ComponentChild;
 }
 
@@ -20,6 +25,7 @@ export function Table<Row>({
   keyOf,
   empty,
   look = '',
+  sorting,
 }: {
   caption: string;
   columns: Column<Row>[];
@@ -28,6 +34,7 @@ export function Table<Row>({
   empty: string;
   /** A class of the style sheet. */
   look?: string;
+  sorting?: Sorting;
 }) {
   if (rows.length === 0) return <p class="empty quiet">{empty}</p>;
   return (
@@ -36,9 +43,21 @@ export function Table<Row>({
         <caption class="visually-hidden">{caption}</caption>
         <thead role="rowgroup">
           <tr role="row">
-            {columns.map(({ name, number }) => (
-              <th key={name} scope="col" role="columnheader" class={number && 'number'}>
-                {name}
+            {columns.map(({ name, number, sortBy }) => (
+              <th
+                key={name}
+                scope="col"
+                role="columnheader"
+                class={number && 'number'}
+                aria-sort={sortBy !== undefined && sortBy === sorting?.by ? sorting.order : undefined}
+              >
+                {sorting && sortBy !== undefined ? (
+                  <button type="button" class="sort" onClick={() => sorting.sort(sortBy)}>
+                    {name}
+                  </button>
+                ) : (
+                  name
+                )}
               </th>
             ))}
           </tr>
@@ -46,9 +65,17 @@ export function Table<Row>({
         <tbody role="rowgroup">
           {rows.map((row) => (
             <tr key={keyOf(row)} role="row">
-              {columns.map(({ name, number, cell }) => (
+              {columns.map(({ name, number, to, cell }) => (
                 <td key={name} role="cell" class={number && 'number'} data-column={name}>
-                  <div>{cell(row)}</div>
+                  <div>
+                    {to ? (
+                      <a class="whole" href={to(row)}>
+                        {cell(row)}
+                      </a>
+                    ) : (
+                      cell(row)
+                    )}
+                  </div>
                 </td>
               ))}
             </tr>

@@ -1,0 +1,37 @@
+import { randomBytes } from 'node:crypto';
+import { isId } from '../../domain/identifier/ids';
+import type { Executor, Transaction } from '../pool/connection';
+
+/**
+ * Invitations, by which people make their passkeys: the person's id and 32 random bytes. The stored
+ * keyed hash covers the person, so in another row it opens nothing.
+ */
+
+const VALID = '24 hours';
+const FORM = /^(\w+)\.[\w-]{43}$/;
+
+/** @returns the invitation, in place of the one before */
+export async function writeInvitation(trx: Transaction, personId: string): Promise<string> {
+  const invitation = `${personId}.${randomBytes(32).toString('base64url')}`;
+  const hash = trx.keyring.blindIndex('person.invitation', invitation);
+  await trx.rows`
+    INSERT INTO invitations AS i (person_id, token_hash, expires_at)
+    VALUES (${personId}, ${hash}, clock_timestamp() + ${VALID}::interval)
+    ON CONFLICT (person_id) DO UPDATE SET token_hash = excluded.token_hash, expires_at = excluded.expires_at`;
+  return invitation;
+}
+
+/** The person whom a text of that form invites; a text of another form is not looked up. */
+export function inviteeOf(invitation: string): string | undefined {
+  const [, personId = ''] = FORM.exec(invitation) ?? [];
+  return isId('person', personId) ? personId : undefined;
+}
+
+export async function isInvitationOpen(db: Executor, invitation: string): Promise<boolean> {
+  const open = await db.row`
+    SELECT i.person_id FROM invitations i JOIN persons p ON p.id = i.person_id JOIN entities e ON e.id = p.entity_id
+    WHERE i.person_id = ${inviteeOf(invitation) ?? null} AND i.expires_at > clock_timestamp()
+      AND i.token_hash = ANY(${db.keyring.blindIndexes('person.invitation', invitation)})
+      AND p.disabled_at IS NULL AND e.status = 'active'`;
+  return open !== undefined;
+}

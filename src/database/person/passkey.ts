@@ -1,0 +1,165 @@
+import type { Role } from '../../domain/entity';
+import { Failure } from '../../domain/failures';
+import type { PersonRole } from '../../domain/person';
+import type { Standing } from '../entity/create-entity';
+import type { Executor, Transaction } from '../pool/connection';
+import { act, type Actor } from '../record/audit-event';
+import { inviteeOf } from './invitation';
+import { closeSecretSignIn } from './person';
+
+/** Passkeys (WebAuthn), by which persons sign in to the console: the public half of each. */
+export interface NewPasskey {
+  credentialId: string;
+  publicKey: Uint8Array;
+  counter: number;
+  transports: string[];
+}
+
+/** A person who has just shown a passkey, as a token of the session has them. */
+export interface Holder {
+  entityId: string;
+  role: Role;
+  tokenGeneration: number;
+  providerId: string | null;
+  personId: string;
+  passkeyId: string;
+}
+
+/** Who acts in an audit event of the person's own. */
+type Request = Pick<Actor, 'requestId' | 'ownRequestId'>;
+
+/** A phone, a laptop and a key or two; more are a sign of somebody else. */
+const PASSKEYS_MAX = 10;
+
+/**
+ * Ends an invitation with a passkey, and the person's older ones with it. One DELETE decides which
+ * of two uses is the first.
+ *
+ * @returns undefined where it was used before, has expired, or its person or entity is disabled
+ */
+export async function useInvitation(
+  trx: Transaction,
+  request: Request,
+  invitation: string,
+  passkey: NewPasskey,
+): Promise<Holder | undefined> {
+  const personId = inviteeOf(invitation) ?? null;
+  await trx.row`
+    SELECT id FROM entities WHERE id = (SELECT entity_id FROM persons WHERE id = ${personId}) FOR NO KEY UPDATE`;
+  const invited = await trx.row<Omit<Holder, 'passkeyId'>>`
+    DELETE FROM invitations i USING persons p, entities e
+    WHERE i.person_id = ${personId} AND i.expires_at > clock_timestamp()
+      AND i.token_hash = ANY(${trx.keyring.blindIndexes('person.invitation', invitation)})
+      AND p.id = i.person_id AND p.disabled_at IS NULL AND e.id = p.entity_id AND e.status = 'active'
+    RETURNING p.id AS person_id, e.id AS entity_id, e.type AS role, e.token_generation, e.provider_id`;
+  if (invited === undefined) return undefined;
+  await trx.rows`DELETE FROM passkeys WHERE person_id = ${invited.personId}`;
+  await insertPasskey(trx, request, invited, passkey);
+  await closeSecretSignIn(trx, invited.entityId);
+  return { ...invited, passkeyId: passkey.credentialId };
+}
+
+/**
+ * Adds one to those of a signed-in person.
+ *
+ * @throws Failure unauthenticated where the session's own is gone; too_many_passkeys
+ */
+export async function addPasskey(
+  trx: Transaction,
+  request: Request,
+  by: Pick<Holder, 'entityId' | 'role' | 'personId' | 'passkeyId'>,
+  passkey: NewPasskey,
+): Promise<void> {
+  // As an invitation does: a passkey that one ends adds no other meanwhile.
+  await trx.row`SELECT id FROM entities WHERE id = ${by.entityId} FOR NO KEY UPDATE`;
+  const { count, isThere } = await trx.oneRow<{ count: number; isThere: boolean }>`
+    SELECT count(*)::int AS count, coalesce(bool_or(credential_id = ${by.passkeyId}), false) AS is_there
+    FROM passkeys WHERE person_id = ${by.personId}`;
+  if (!isThere) throw new Failure('unauthenticated', 'The session has ended: sign in again');
+  if (count >= PASSKEYS_MAX)
+    throw new Failure('too_many_passkeys', `A person may have ${PASSKEYS_MAX} passkeys`);
+  await insertPasskey(trx, request, by, passkey);
+}
+
+/** @throws Failure unauthenticated where the passkey is another's, or was made before */
+async function insertPasskey(
+  trx: Transaction,
+  request: Request,
+  { entityId, role, personId }: Pick<Holder, 'entityId' | 'role' | 'personId'>,
+  { credentialId, publicKey, counter, transports }: NewPasskey,
+): Promise<void> {
+  const made = trx.row<object>`
+    INSERT INTO passkeys (credential_id, person_id, entity_id, public_key, counter, transports)
+    VALUES (${credentialId}, ${personId}, ${entityId}, ${Buffer.from(publicKey)}, ${counter}, ${transports})
+    ON CONFLICT (credential_id) DO NOTHING RETURNING credential_id`;
+  const by: Actor = { ...request, actor: personId, cause: role, reason: null };
+  const kept = await act(trx, by, made, () => ({
+    action: 'person.passkey_made',
+    entityId,
+    after: { personId },
+  }));
+  if (kept === undefined) throw new Failure('unauthenticated', 'The passkey is known already');
+}
+
+interface Passkey {
+  credentialId: string;
+  publicKey: Buffer;
+  counter: bigint;
+  transports: string[];
+}
+
+export async function findPasskey(db: Executor, credentialId: string): Promise<Passkey | undefined> {
+  return db.row<Passkey>`
+    SELECT credential_id, public_key, counter, transports FROM passkeys WHERE credential_id = ${credentialId}`;
+}
+
+/** Ids of a person's. */
+export async function passkeysOf(
+  db: Executor,
+  personId: string,
+): Promise<(Omit<Passkey, 'publicKey'> & { createdAt: Date })[]> {
+  return db.rows`
+    SELECT credential_id, counter, transports, created_at FROM passkeys WHERE person_id = ${personId} ORDER BY created_at`;
+}
+
+/**
+ * Signs in by a passkey whose signature is right. One UPDATE decides: a copy of the passkey counts
+ * what was counted before.
+ *
+ * @returns undefined where it was ended meanwhile, or its person or entity is disabled
+ */
+export async function usePasskey(
+  db: Executor,
+  { credentialId, counter }: { credentialId: string; counter: number },
+): Promise<Holder | undefined> {
+  return db.row<Holder>`
+    UPDATE passkeys k SET counter = ${counter} FROM persons p, entities e
+    WHERE k.credential_id = ${credentialId} AND (k.counter < ${counter} OR k.counter = 0 AND ${counter}::bigint = 0)
+      AND p.id = k.person_id AND p.disabled_at IS NULL AND e.id = p.entity_id AND e.status = 'active'
+    RETURNING p.id AS person_id, k.credential_id AS passkey_id, e.id AS entity_id, e.type AS role, e.token_generation,
+      e.provider_id`;
+}
+
+/** A session's at this moment. */
+export interface ConsoleStanding extends Standing {
+  /** Null where the session has none, and where the person is disabled or lost the passkey. */
+  personRole: PersonRole | null;
+  passkeyMadeAt: Date | null;
+  /** Client id and secret do not sign in any more. */
+  personsOnly: boolean;
+}
+
+export async function readConsoleStanding(
+  db: Executor,
+  entityId: string,
+  person: { personId: string; passkeyId: string } | undefined,
+): Promise<ConsoleStanding | undefined> {
+  return db.row<ConsoleStanding>`
+    SELECT e.type AS role, e.status = 'active' AS active, e.token_generation, e.provider_id,
+      e.persons_since IS NOT NULL AS persons_only, p.role AS person_role, p.created_at AS passkey_made_at
+    FROM entities e LEFT JOIN (
+      SELECT p.entity_id, p.role, k.created_at FROM passkeys k JOIN persons p ON p.id = k.person_id
+      WHERE k.credential_id = ${person?.passkeyId ?? null} AND p.id = ${person?.personId ?? null}
+        AND p.disabled_at IS NULL) p ON p.entity_id = e.id
+    WHERE e.id = ${entityId}`;
+}

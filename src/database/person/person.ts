@@ -1,0 +1,149 @@
+import { Failure } from '../../domain/failures';
+import type { PersonRole } from '../../domain/person';
+import { newId } from '../identifier/new-id';
+import { decrypt, encrypt, type EncryptedPlace } from '../keyring/encrypt';
+import type { Executor, Transaction } from '../pool/connection';
+import { act, type Actor } from '../record/audit-event';
+import { writeInvitation } from './invitation';
+
+/**
+ * People who act for an entity in the console. Each change locks the entity first, so that of two
+ * at once the second sees the first.
+ */
+export interface Person {
+  personId: string;
+  email: string;
+  role: PersonRole;
+  disabled: boolean;
+}
+
+/** A new link, which is shown once. */
+export type Invited = Omit<Person, 'disabled'> & { invitation: string };
+
+/** All are shown and read at once, and an entity's office has fewer. */
+const PERSONS_MAX = 200;
+
+interface Row extends Omit<Person, 'email'> {
+  entityId: string;
+  emailEncrypted: Buffer;
+}
+
+const emailPlace = (personId: string): EncryptedPlace => `persons.email_encrypted:${personId}`;
+
+const emailOf = ({ keyring }: Executor, { personId, emailEncrypted }: Row) =>
+  decrypt(keyring, emailEncrypted, emailPlace(personId));
+
+/**
+ * @returns undefined for an unknown entity
+ * @throws Failure person_exists, too_many_persons
+ */
+export async function addPerson(
+  trx: Transaction,
+  by: Actor,
+  entityId: string,
+  { email, role }: Pick<Person, 'email' | 'role'>,
+): Promise<Invited | undefined> {
+  const entity = await trx.row`SELECT id FROM entities WHERE id = ${entityId} FOR NO KEY UPDATE`;
+  if (entity === undefined) return undefined;
+  const { keyring } = trx;
+  const { count, isThere } = await trx.oneRow<{ count: number; isThere: boolean }>`
+    SELECT count(*)::int AS count,
+      coalesce(bool_or(email_index = ANY(${keyring.blindIndexes('person.email', email.toLowerCase())})), false) AS is_there
+    FROM persons WHERE entity_id = ${entityId}`;
+  if (isThere) throw new Failure('person_exists', 'There is a person with this e-mail address');
+  if (count >= PERSONS_MAX)
+    throw new Failure('too_many_persons', `An entity may have ${PERSONS_MAX} persons`);
+  const personId = newId('person');
+  const made = trx.row<object>`
+    INSERT INTO persons (id, entity_id, role, email_encrypted, email_index)
+    VALUES (${personId}, ${entityId}, ${role}, ${encrypt(keyring, email, emailPlace(personId))},
+      ${keyring.blindIndex('person.email', email.toLowerCase())}) RETURNING id`;
+  await act(trx, by, made, () => ({ action: 'person.added', entityId, after: { personId, role } }));
+  return { personId, email, role, invitation: await writeInvitation(trx, personId) };
+}
+
+/** All of an entity, oldest first. */
+export async function listPersons(db: Executor, entityId: string): Promise<Person[]> {
+  const found = await db.rows<Row>`
+    SELECT id AS person_id, entity_id, role, email_encrypted, disabled_at IS NOT NULL AS disabled
+    FROM persons WHERE entity_id = ${entityId} ORDER BY id`;
+  return found.map((one) => {
+    const { personId, role, disabled } = one;
+    return { personId, email: emailOf(db, one), role, disabled };
+  });
+}
+
+/** A person, whose entity stays locked. @param entityId of the caller; the operator has none */
+async function lockPerson(
+  trx: Transaction,
+  personId: string,
+  entityId: string | undefined,
+): Promise<Row | undefined> {
+  await trx.row`
+    SELECT id FROM entities WHERE id = (SELECT entity_id FROM persons WHERE id = ${personId}) FOR NO KEY UPDATE`;
+  return trx.row<Row>`
+    SELECT id AS person_id, entity_id, role, email_encrypted, disabled_at IS NOT NULL AS disabled
+    FROM persons WHERE id = ${personId} AND entity_id = coalesce(${entityId ?? null}, entity_id)`;
+}
+
+/**
+ * @param entityId of the caller; the operator has none
+ * @returns undefined for an unknown person
+ * @throws Failure last_admin
+ */
+export async function changePerson(
+  trx: Transaction,
+  by: Actor,
+  { personId, entityId }: { personId: string; entityId?: string },
+  change: { role: PersonRole } | { disabled: boolean },
+): Promise<Omit<Person, 'email'> | undefined> {
+  const before = await lockPerson(trx, personId, entityId);
+  if (before === undefined) return undefined;
+  const { role, disabled } = { ...before, ...change };
+  const set = trx.oneRow<object>`
+    UPDATE persons SET role = ${role},
+      disabled_at = CASE WHEN ${disabled}::boolean THEN coalesce(disabled_at, clock_timestamp()) END
+    WHERE id = ${personId} RETURNING id`;
+  await act(trx, by, set, () => ({
+    action: 'role' in change ? 'person.role_set' : disabled ? 'person.disabled' : 'person.enabled',
+    entityId: before.entityId,
+    before: { personId, role: before.role, disabled: before.disabled },
+    after: { personId, role, disabled },
+  }));
+  const wasAdmin = before.role === 'admin' && !before.disabled;
+  if (wasAdmin && !(await hasAdmin(trx, before.entityId)))
+    throw new Failure('last_admin', 'It is the last admin who is not disabled: make another one first');
+  await closeSecretSignIn(trx, before.entityId);
+  return { personId, role, disabled };
+}
+
+async function hasAdmin(trx: Transaction, entityId: string): Promise<boolean> {
+  const admin = await trx.row`
+    SELECT id FROM persons WHERE entity_id = ${entityId} AND role = 'admin' AND disabled_at IS NULL LIMIT 1`;
+  return admin !== undefined;
+}
+
+/** Once an admin has a passkey, client id and secret sign in to the console no more, for good. */
+export async function closeSecretSignIn(trx: Transaction, entityId: string): Promise<void> {
+  await trx.rows`
+    UPDATE entities SET persons_since = clock_timestamp()
+    WHERE id = ${entityId} AND persons_since IS NULL AND EXISTS (
+      SELECT FROM persons p JOIN passkeys k ON k.person_id = p.id
+      WHERE p.entity_id = ${entityId} AND p.role = 'admin' AND p.disabled_at IS NULL)`;
+}
+
+/** A new link, in place of the one before. @returns undefined for an unknown person */
+export async function invitePerson(
+  trx: Transaction,
+  by: Actor,
+  { personId, entityId }: { personId: string; entityId?: string },
+): Promise<Invited | undefined> {
+  const person = await lockPerson(trx, personId, entityId);
+  if (person === undefined) return undefined;
+  const invitation = await act(trx, by, writeInvitation(trx, personId), () => ({
+    action: 'person.invited',
+    entityId: person.entityId,
+    after: { personId },
+  }));
+  return { personId, email: emailOf(trx, person), role: person.role, invitation };
+}

@@ -1,0 +1,167 @@
+import type { Locator, Page } from 'playwright-core';
+import { tabTo } from '../../support/browser';
+import { answerBill, charge } from '../../support/settled';
+import { button, call, data, link, pageOf, searchField, shows, test } from './stage';
+
+/*
+ * Tasks of a finance team, from the page after the sign-in to the answer: `npm run tasks` prints
+ * their clicks and seconds. A list to choose from counts as two clicks, a typed field as one.
+ */
+
+const CLICKS_MAX = 4;
+
+const figures: string[] = [];
+
+/** A reader's hand: a mouse, or the keyboard alone. */
+class Hand {
+  clicks = 0;
+  constructor(
+    readonly page: Page,
+    readonly way: 'mouse' | 'keyboard',
+  ) {}
+
+  async press(at: Locator): Promise<void> {
+    this.clicks += 1;
+    if (this.way === 'mouse') return at.first().click();
+    await tabTo(at);
+    await this.page.keyboard.press('Enter');
+  }
+
+  async goTo(title: string): Promise<void> {
+    await this.press(link(this.page, title));
+    await this.page
+      .getByRole('heading', { name: title, level: 1 })
+      .and(this.page.locator(':focus'))
+      .waitFor();
+  }
+
+  async type(at: Locator, text: string): Promise<void> {
+    this.clicks += 1;
+    if (this.way === 'mouse') return at.fill(text);
+    await tabTo(at);
+    await this.page.keyboard.press('Control+A');
+    await this.page.keyboard.type(text);
+  }
+
+  async choose(at: Locator, label: string): Promise<void> {
+    this.clicks += 2;
+    if (this.way === 'mouse') return void (await at.selectOption({ label }));
+    await tabTo(at);
+    await this.page.keyboard.type(label);
+  }
+}
+
+interface Task {
+  role: 'bank' | 'merchant';
+  act: (hand: Hand) => Promise<unknown>;
+}
+
+/** The only payment of an order opens at once. */
+async function find(hand: Hand, order: string): Promise<void> {
+  const { page } = hand;
+  await hand.type(searchField(page), order);
+  await page.keyboard.press('Enter');
+  await shows(page, 'What has happened', order);
+}
+
+const TASKS: Record<string, Task> = {
+  'find order 4711': {
+    role: 'merchant',
+    act: (hand) => find(hand, '4711'),
+  },
+  'say why a payment was declined': {
+    role: 'merchant',
+    act: async (hand) => {
+      await find(hand, '4712');
+      await shows(hand.page, 'The bank found too little money in the account.');
+    },
+  },
+  'refund a part of a payment': {
+    role: 'merchant',
+    act: async (hand) => {
+      await find(hand, '4711');
+      await hand.press(button(hand.page, 'Refund …'));
+      await hand.type(hand.page.getByLabel(/^Amount, of NGN/), '0.25');
+      await hand.press(hand.page.getByRole('button', { name: /^Yes, refund NGN\s0.25$/ }));
+      await shows(hand.page, /0.25 is on its way back/);
+    },
+  },
+  'export a month': {
+    role: 'merchant',
+    act: async (hand) => {
+      await hand.goTo('Payments');
+      await hand.choose(hand.page.getByLabel('When'), 'Last month');
+      await shows(hand.page, 'Clear all filters');
+      const saved = hand.page.waitForEvent('download');
+      await hand.press(button(hand.page, 'Download as CSV'));
+      await saved;
+    },
+  },
+  'see what a bank owes today': {
+    role: 'bank',
+    act: async (hand) => {
+      await hand.goTo('Statements');
+      await hand.press(button(hand.page, 'Day after'));
+      await shows(hand.page, 'Not final yet', 'you owe the network', 'You owe it');
+    },
+  },
+  'resolve an exception': {
+    role: 'bank',
+    act: async (hand) => {
+      await hand.goTo('Exceptions');
+      await hand.press(link(hand.page, 'The bank gave two different answers'));
+      await hand.press(button(hand.page, 'No money moved …'));
+      await hand.press(button(hand.page, 'Yes, resolve it'));
+      await shows(hand.page, 'It is resolved: No money moved.');
+    },
+  },
+  'send a webhook again': {
+    role: 'merchant',
+    act: async (hand) => {
+      await hand.goTo('Webhooks');
+      await hand.press(hand.page.getByRole('button', { name: /^Send again: billing/ }));
+      await hand.press(button(hand.page, 'Yes, send it'));
+      await shows(hand.page, 'is sent once more.');
+    },
+  },
+  'see next week’s charges': {
+    role: 'bank',
+    act: async (hand) => {
+      await hand.press(hand.page.locator('summary', { hasText: 'Due charges as a table' }));
+      await hand.page.getByRole('table', { name: /Charges that fall due/ }).waitFor();
+    },
+  },
+};
+
+async function bill(order: string, answer: (id: string) => Promise<unknown>): Promise<void> {
+  const wish = { paymentIDs: [data.paymentId], amount: 1, currency: 'NGN', description: 'Shoes' };
+  const billed = await call('merchant', 'POST', '/v1/customer/bill', {
+    ...wish,
+    metadata: { order },
+  });
+  const [{ billingRequestId = '' } = {}] = billed.body as unknown as { billingRequestId?: string }[];
+  await answer(billingRequestId);
+}
+
+describe('a finance team', () => {
+  beforeAll(async () => {
+    await bill('4711', (id) => answerBill(test.db, data, id, `tx-${id}`));
+    await bill('4712', (id) => answerBill(test.db, data, id, null));
+    for (let n = 0; n < 2; n++) {
+      const { id } = await charge(test.db, data);
+      await answerBill(test.db, data, id, null);
+    }
+  });
+  afterAll(() => void process.stdout.write(`\n${figures.join('\n')}\n`));
+
+  describe.each(['mouse', 'keyboard'] as const)('by %s alone', (way) => {
+    it.each(Object.entries(TASKS))(`can %s in ${CLICKS_MAX} clicks`, async (name, { role, act }) => {
+      const hand = new Hand(await pageOf(role, 'overview'), way);
+      const began = performance.now();
+      await act(hand);
+      const seconds = ((performance.now() - began) / 1000).toFixed(1);
+      figures.push(`${way.padEnd(10)}${name.padEnd(34)}${hand.clicks} clicks ${seconds.padStart(6)} s`);
+      expect(hand.clicks).toBeLessThanOrEqual(CLICKS_MAX);
+    });
+  });
+});
