@@ -122,6 +122,7 @@ export const sql = `
     CREATE INDEX merchants_by_name ON entities (name, id) WHERE type = 'merchant';
     CREATE INDEX entities_advancing ON entities (id) WHERE clock_target IS NOT NULL;
     CREATE INDEX entities_ahead ON entities (clock_offset) WHERE clock_offset > '0';
+    CREATE INDEX entities_without_persons ON entities (id) WHERE persons_since IS NULL AND status = 'active';
     -- Whether any has been moved is asked at each new connection of production.
     CREATE INDEX entities_moved_clock ON entities (id) WHERE clock_offset <> '0' OR clock_target IS NOT NULL;
     GRANT SELECT, INSERT (id, type, name, email, website, icon, provider_id, client_ref),
@@ -192,7 +193,8 @@ export const sql = `
       after          jsonb,
       own_request_id uuid
     );
-    CREATE INDEX audit_events_by_time ON audit_events (entity_id, recorded_at) WHERE (after ->> 'exceptionId') IS NULL;
+    CREATE INDEX audit_events_by_time ON audit_events (entity_id, recorded_at)
+      WHERE (after ->> 'exceptionId') IS NULL AND (after ->> 'commitId') IS NULL;
     CREATE INDEX audit_events_of_actor ON audit_events (actor, id);
     CREATE INDEX audit_events_of_entity ON audit_events (entity_id, id);
     CREATE INDEX audit_events_of_exception ON audit_events (((after ->> 'exceptionId')))
@@ -278,11 +280,10 @@ export const sql = `
       public_key    bytea NOT NULL CHECK (length(public_key) <= 2048),
       -- Uses that the authenticator has counted; many count none.
       counter       bigint NOT NULL CHECK (counter >= 0),
-      transports    text[] NOT NULL,
       created_at    timestamptz NOT NULL DEFAULT clock_timestamp()
     );
     CREATE INDEX passkeys_of_person ON passkeys (person_id);
-    GRANT SELECT, INSERT (credential_id, person_id, entity_id, public_key, counter, transports), UPDATE (counter),
+    GRANT SELECT, INSERT (credential_id, person_id, entity_id, public_key, counter), UPDATE (counter),
       DELETE ON passkeys TO assent_app;
 
     CREATE TRIGGER passkeys_record_time BEFORE INSERT ON passkeys

@@ -120,7 +120,7 @@ const MAY_USE: Record<string, RegExp> = {
   'packages/client/src': /^node:/,
   'packages/conformance/src': /^(commander|zod|node:.*)$/,
   'packages/sandbox/src': /^(express|zod|pino|node:.*)$/,
-  'packages/pages/browser': /^(preact(\/hooks)?|uplot(\/\S+\.css)?)$/,
+  'packages/pages/browser': /^(preact(\/hooks)?|uplot(\/\S+\.css)?|@simplewebauthn\/browser)$/,
   'packages/pages/src': /^(esbuild|node:.*)$/,
   'site/browser': /^minisearch$/,
   site: /^(markdown-it|@usebruno\/lang|fflate|highlight\.js\/.*|node:.*)$/,

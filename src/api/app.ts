@@ -10,6 +10,7 @@ import { statementRoutes } from './billing/statement';
 import { summaryRoutes } from './billing/summary';
 import { transactionRoutes } from './billing/transaction';
 import { transactionSearchRoutes } from './billing/transaction-search';
+import { passkeyRoutes } from './console/passkey';
 import { personRoutes } from './console/persons';
 import { customerRoutes } from './customer/customer';
 import { decisionRoutes } from './customer/decision';
@@ -52,4 +53,4 @@ export function routes({ config }: Pick<ApiDeps, 'config'>): Route[] {
 }
 
 /** The console's own rows, which are in no document, and not there for API clients. */
-export const consoleRoutes: Route[] = [...personRoutes];
+export const consoleRoutes: Route[] = [...personRoutes, ...passkeyRoutes];

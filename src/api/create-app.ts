@@ -34,7 +34,7 @@ export function createApp(deps: ApiDeps): Express {
   app.set('trust proxy', deps.config.TRUSTED_PROXIES);
   app.use(beforeRoutes(deps.log, failures, deps.tracing));
   const forConsole = deps.config.ASSENT_CONSOLE
-    ? consoleAccess({ deps, login, authenticate, failures })
+    ? consoleAccess({ deps, tokens, login, authenticate, failures })
     : undefined;
   if (forConsole) app.use(forConsole.calls);
 

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { readAuditEvents, type RecordedAuditEvent } from '../database/record/audit-event';
 import { findEntity, entityNames } from '../database/entity/create-entity';
+import { personEmails } from '../database/person/person';
 import type { Executor } from '../database/pool/connection';
 import { counted } from '../domain/words/counted';
 import { onEngine, takingJson, unknownEntity } from './command';
@@ -20,18 +21,20 @@ export function fill(audit: Command): void {
         const { entity, since, json = false } = options;
         if (entity !== undefined && !(await findEntity(db, entity))) throw unknownEntity();
         const events = readAuditEvents(db, { entityId: entity, since });
-        if (json) return writeJson(events);
+        if (json) return writeJson(db, events);
         await writeInWords(db, events);
       }, anyRing),
     );
 }
 
-async function writeJson(pages: AsyncIterable<RecordedAuditEvent[]>): Promise<void> {
+async function writeJson(db: Executor, pages: AsyncIterable<RecordedAuditEvent[]>): Promise<void> {
   await write('{"events":[');
   let separator = '';
   for await (const page of pages) {
+    const emails = await personEmails(db, actorsOf(page));
     for (const { id: _, ...shown } of page) {
-      await write(separator + JSON.stringify(shown));
+      const email = emails.get(shown.actor);
+      await write(separator + JSON.stringify({ ...shown, ...(email !== undefined && { email }) }));
       separator = ',';
     }
   }
@@ -48,7 +51,10 @@ async function writeInWords(db: Executor, pages: AsyncIterable<RecordedAuditEven
   }
   progress.end();
   const parties = latest.flatMap(({ actor, entityId }) => [actor, entityId ?? actor]);
-  const names = await entityNames(db, [...new Set(parties)]);
+  const names = new Map([
+    ...(await entityNames(db, [...new Set(parties)])),
+    ...(await personEmails(db, actorsOf(latest))),
+  ]);
   await write(latest.map((event) => `${inWords(event, names)}\n`).join('\n'));
   if (read > SHOWN_MAX) {
     process.stderr.write(
@@ -56,6 +62,8 @@ async function writeInWords(db: Executor, pages: AsyncIterable<RecordedAuditEven
     );
   }
 }
+
+const actorsOf = (events: RecordedAuditEvent[]) => [...new Set(events.map(({ actor }) => actor))];
 
 /** One event may name two hundred workflows. */
 const VALUE_MAX = 500;
@@ -69,6 +77,7 @@ function inWords(event: RecordedAuditEvent, names: ReadonlyMap<string, string>):
     const name = names.get(id);
     return name === undefined ? id : `${name} (${id})`;
   };
+  const role = after && 'commitId' in after && 'role' in after ? `the ${String(after.role)} ` : '';
   const below = [
     ['of', entityId !== actor && entityId !== null && named(entityId)],
     ['before', before && JSON.stringify(before).slice(0, VALUE_MAX)],
@@ -77,7 +86,7 @@ function inWords(event: RecordedAuditEvent, names: ReadonlyMap<string, string>):
     ['request', requestId],
   ].flatMap(([name, value]) => (value ? wrapped(`${name} ${value}`) : []));
   return [
-    ...wrapped(`${at.toISOString()}  ${action}  by ${named(actor)}`),
+    ...wrapped(`${at.toISOString()}  ${action}  by ${role}${named(actor)}`),
     ...below.map((line) => `  ${line}`),
   ].join('\n');
 }

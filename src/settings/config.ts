@@ -45,7 +45,11 @@ const settings = z.object({
   CONSOLE_URL: patterned(
     /^(https:\/\/[a-z0-9.-]+|http:\/\/localhost)(:\d{1,5})?$/,
     'an origin, for example https://console.example.com; http for localhost alone',
-  ).optional(),
+  )
+    .refine((given) => URL.canParse(given) && new URL(given).origin === given, {
+      error: 'must be the origin as a browser writes it',
+    })
+    .optional(),
   PORT: port(3000),
   HOST: address.default('127.0.0.1'),
   PORT_OFFSET: wholeNumber(0, 50_000).default(0),

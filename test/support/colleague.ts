@@ -30,7 +30,6 @@ export async function colleague(api: ServedApi, entityId: string, role: PersonRo
       credentialId: `of-${added.personId}`,
       publicKey: Buffer.alloc(77),
       counter: 0,
-      transports: [],
     };
     const used = await useInvitation(trx, { requestId: null }, added.invitation, passkey);
     if (!used) throw new Error('the invitation is refused');

@@ -212,7 +212,7 @@ export const billingRequestRoutes = (config: Config) => [
     takes: {
       ...BOTH,
       scope: 'bill',
-      person: 'clerk',
+      person: 'admin',
       namesIdentifiers: true,
       body: { merchant: schema.billBody(config), bank: schema.customerBillBody(config) },
       only: { paymentIDs: MERCHANT.roles, metadata: MERCHANT.roles, payee: BANK.roles },

@@ -83,15 +83,22 @@ function seenBy({ caller, own, isPayersBank, callsAs }: View, moment: TimelineSt
       return postings.length > 0 ? { ...moment, postings } : undefined;
     }
     case 'act':
-      return own.has(moment.entityId) ? actFor(own, moment) : undefined;
+      return own.has(moment.entityId) ? actFor(own, caller, moment) : undefined;
     default:
       return undefined;
   }
 }
 
-/** The operator alone learns which of its people acted, and the caller alone its request's id. */
-function actFor(own: ReadonlySet<string>, act: Step<'act'>): Step<'act'> {
+/**
+ * The operator alone learns which of its people acted, and the caller alone its request's id. An
+ * entity learns its own persons' addresses, and its provider their roles and ids.
+ */
+function actFor(own: ReadonlySet<string>, { entityId }: Caller, act: Step<'act'>): Step<'act'> {
   if (own.has(act.actor)) return act;
+  if (isId('person', act.actor)) {
+    const { person } = act;
+    return person && entityId !== act.entityId ? { ...act, person: { ...person, email: undefined } } : act;
+  }
   const actor = isId('provider', act.actor) ? 'the provider' : 'the operator';
   return { ...act, actor, requestId: null };
 }

@@ -4,19 +4,34 @@ import { z } from 'zod';
 import { todayOf } from '../../database/clock/today';
 import { endConsoleSession, isConsoleSessionEnded } from '../../database/entity/console-session';
 import { findEntity } from '../../database/entity/create-entity';
+import { openInvitee } from '../../database/person/invitation';
+import { findPerson, isSecretSignInOpen } from '../../database/person/person';
 import { formatInstant } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
+import { SCOPES } from '../../domain/scope';
 import type { Authenticate } from '../http/authentication';
-import type { ClientLogin } from '../http/client-login';
+import { meterLogin, type ClientLogin } from '../http/client-login';
+import { answered } from '../http/deadline';
+import { gathered } from '../http/gathered';
 import type { FailedAuthentication } from '../http/failed-authentication';
 import type { ApiDeps } from '../http/deps';
-import { replyOf, unknownEndpoint } from '../http/answer';
+import { isOurs, replyOf, unknownEndpoint } from '../http/answer';
 import { CREDENTIALS_LIMIT_BYTES, readJsonBody } from '../http/body';
 import { endpoint } from '../http/serve-endpoints';
 import { consolePages, READING } from '../http/own-page';
 import { meterCaller } from '../http/rate-limit';
-import { noteConsoleSession, noteTokenRequest } from '../http/request-log';
+import { noteConsoleSession, noteTokenRequest, requestIdOf } from '../http/request-log';
 import { check, invalidRequest } from '../http/validation';
+import type { AccessTokens } from '../../database/keys/access-token';
+import {
+  invitationUsed,
+  PASSKEY_LIMIT_BYTES,
+  passkeyShown,
+  registrationOptions,
+  signInByInvitation,
+  signInByPasskey,
+  signInOptions,
+} from './passkey';
 import { decrypt, encrypt, type EncryptedPlace } from '../../database/keyring/encrypt';
 import { KeyringError, type Keyring } from '../../database/keyring/keyring';
 
@@ -120,6 +135,7 @@ function cookieFor({ config }: Deps, req: Request) {
 
 interface Access {
   deps: ApiDeps;
+  tokens: AccessTokens;
   login: ClientLogin;
   authenticate: Authenticate;
   failures: FailedAuthentication;
@@ -129,19 +145,32 @@ const PREFIX = '/console/api';
 const OF_SESSION = `${PREFIX}/as/`;
 const SESSION = '/console/session';
 
+/** Visitors of one question; more wait for the next. */
+const ASKED_MAX = 200;
+
 const CSRF_BYTES = 32;
 /** Tells sessions apart in the log, and opens nothing. */
 const ID_BYTES = 9;
 
 const credentials = z.strictObject({ clientId: z.string().trim(), clientSecret: z.string().trim() });
+const wanted = z.strictObject({ invitation: z.string().optional() });
 
 export function consoleAccess(access: Access) {
+  // Nobody who asks has proved anything.
+  const secrets = gathered(ASKED_MAX, async (asked: null[]) => {
+    const open = await isSecretSignInOpen(access.deps.db);
+    return asked.map(() => open);
+  });
   return {
     calls: [consolePages, calling(access)],
     endpoints: [
       endpoint('post', SESSION, (req, res) => signIn(access, req, res)),
       endpoint('get', SESSION, (req, res) => whoAmI(access, req, res)),
       endpoint('delete', SESSION, (req, res) => signOut(access, req, res)),
+      endpoint('get', '/console/sign-in', async (_req, res) => {
+        send(res, 200, 'Ways to sign in', { secrets: await answered(secrets(null)) });
+      }),
+      endpoint('post', '/console/passkey-options', (req, res) => begin(access, req, res)),
     ],
   };
 }
@@ -157,10 +186,15 @@ async function shown({ deps, authenticate }: Access, req: Request, res: Response
   await meterCaller(deps, res, 'caller', caller);
   const { entityId, role } = caller;
   const timezone = config.NETWORK_TIMEZONE;
-  const [entity, today] = await Promise.all([findEntity(db, entityId), todayOf(db, entityId)]);
+  const [entity, today, person] = await Promise.all([
+    findEntity(db, entityId),
+    todayOf(db, entityId),
+    caller.person && findPerson(db, caller.person.personId),
+  ]);
   return {
     entityId,
     role,
+    ...(person && { person: { personId: person.personId, email: person.email, role: person.role } }),
     name: entity?.name ?? '',
     expiresAt: formatInstant(new Date(session.endsAt)),
     timezone,
@@ -173,13 +207,17 @@ async function shown({ deps, authenticate }: Access, req: Request, res: Response
   };
 }
 
-async function credentialsOf({ failures }: Access, req: Request, res: Response) {
+/** Counts what proves nobody's identity. */
+async function counted<Result>(
+  { failures }: Access,
+  req: Request,
+  res: Response,
+  work: () => Promise<Result>,
+): Promise<Result> {
   try {
-    const given = check(credentials, await readJsonBody(req, CREDENTIALS_LIMIT_BYTES), '');
-    if (given.problems) throw invalidRequest(given.problems);
-    return given.value;
+    return await work();
   } catch (error) {
-    if (error instanceof Failure && error.code !== 'unavailable') {
+    if (error instanceof Failure && !isOurs(error)) {
       noteTokenRequest(req, { outcome: error.code });
       failures.count(req, res);
     }
@@ -187,12 +225,54 @@ async function credentialsOf({ failures }: Access, req: Request, res: Response) 
   }
 }
 
+/** @throws Failure invalid_request */
+function checked<Body>(schema: z.ZodType<Body>, body: unknown): Body {
+  const given = check(schema, body, '');
+  if (given.problems) throw invalidRequest(given.problems);
+  return given.value;
+}
+
+/** A token for who proves an identity: a client by its secret, or a person by a passkey. */
+async function issued(access: Access, req: Request, res: Response) {
+  const { deps, login, tokens } = access;
+  const given = await counted(access, req, res, async () => {
+    const body = await readJsonBody(req, PASSKEY_LIMIT_BYTES);
+    if (hasField(body, 'invitation')) return checked(invitationUsed, body);
+    return hasField(body, 'passkey') ? checked(passkeyShown, body) : checked(credentials, body);
+  });
+  if ('clientId' in given) return login(req, res, given);
+  const request = { requestId: requestIdOf(res), ownRequestId: req.ownRequestId };
+  const holder = await counted(access, req, res, () =>
+    answered('invitation' in given ? signInByInvitation(deps, request, given) : signInByPasskey(deps, given)),
+  );
+  noteTokenRequest(req, { outcome: 'issued' });
+  const person = { ...holder, providerId: holder.providerId ?? undefined, scopes: SCOPES };
+  await meterLogin(deps, req, res, person);
+  return tokens.issue(person);
+}
+
+const hasField = (body: unknown, name: string) =>
+  typeof body === 'object' && body !== null && Object.hasOwn(body, name);
+
+/** What the browser is to ask an authenticator for: a passkey that is there, or a new one. */
+async function begin(access: Access, req: Request, res: Response): Promise<void> {
+  const { deps } = access;
+  const data = await counted(access, req, res, async () => {
+    const { invitation } = checked(wanted, await readJsonBody(req, CREDENTIALS_LIMIT_BYTES));
+    if (invitation === undefined) return signInOptions(deps);
+    const personId = await answered(openInvitee(deps.db, invitation));
+    if (personId !== undefined) return answered(registrationOptions(deps, personId));
+    throw new Failure('unauthenticated', 'The invitation was used, replaced or has expired: ask for another');
+  });
+  send(res, 200, 'Ask the authenticator with these', data);
+}
+
 const end = ({ db }: ApiDeps, { id, endsAt }: Session) =>
   endConsoleSession(db, { id, endsAt: new Date(endsAt) });
 
 async function signIn(access: Access, req: Request, res: Response): Promise<void> {
-  const { deps, login } = access;
-  const { token, expiresInS } = await login(req, res, await credentialsOf(access, req, res));
+  const { deps } = access;
+  const { token, expiresInS } = await issued(access, req, res);
   const now = Date.now();
   const csrfToken = randomBytes(CSRF_BYTES).toString('base64url');
   const id = randomBytes(ID_BYTES).toString('base64url');

@@ -300,7 +300,7 @@ export const decisionRoutes = [
     summary: 'Update a customer decision',
     description:
       'Records that the customer has changed a decision; it applies from the next charge on. Limits may be set below what is spent; if `spendingLimits` is left out, they stay. A charge counts against the limits of the day on which it was accepted, whenever the bank answers it. `blockMerchant` `true` means `deny`, and refuses every later intent and charge of the merchant. `deny` declines pending charges that wait for the customer or that you have not been sent (`denied`, `billing.closed`); `pending` has the others: deny what you have not booked. Recurring schedules of the customer with this merchant follow the decision: `suspended` and `approve_once` suspend them, `deny` cancels them, and `approve_recurring` resumes those that an earlier decision had suspended. The merchant receives the webhook `decision.updated`.',
-    takes: { ...BANK, scope: 'manage', person: 'clerk', params: decisionPath, body: decisionBody },
+    takes: { ...BANK, scope: 'manage', person: 'admin', params: decisionPath, body: decisionBody },
     answers: {
       200: {
         description: 'The decision is approve_recurring from the next charge on',

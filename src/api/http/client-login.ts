@@ -11,6 +11,7 @@ import { isId } from '../../domain/identifier/ids';
 import type { Scope } from '../../domain/scope';
 import type { AccessTokens } from '../../database/keys/access-token';
 import type { ApiDeps } from './deps';
+import type { Caller } from './caller';
 import type { FailedAuthentication } from './failed-authentication';
 import { failureOf } from './answer';
 import { countedAddress } from './client-address';
@@ -67,8 +68,7 @@ export function createClientLogin(
 
   const issue: ClientLogin = async (req, res, claim, narrowed = (all) => all) => {
     const client = await provenClient(req, res, claim);
-    await meter(deps, res, 'tokenAddress', addressKey(deps, req));
-    await meterCaller(deps, res, 'token', client);
+    await meterLogin(deps, req, res, client);
     const scopes = narrowed(client.scopes);
     if (client.olderHash) {
       const by = actorOf({ caller: client, requestId: requestIdOf(res), ownRequestId: req.ownRequestId });
@@ -89,6 +89,12 @@ export function createClientLogin(
       throw error;
     }
   };
+}
+
+/** Pays for a sign-in, or a token, of a caller who has proved its identity. */
+export async function meterLogin(deps: ApiDeps, req: Request, res: Response, caller: Caller): Promise<void> {
+  await meter(deps, res, 'tokenAddress', addressKey(deps, req));
+  await meterCaller(deps, res, 'token', caller);
 }
 
 /** A wrong secret goes by the name that RFC 6749 has for it. */

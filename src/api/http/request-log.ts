@@ -69,6 +69,7 @@ export function requestLog(logger: Logger): RequestHandler {
         method: req.method,
         route: pathOf(route),
         callerId: caller?.entityId,
+        personId: caller?.person?.personId,
         clientId: caller?.clientId,
         ...tokenRequest,
         ...consoleSession,

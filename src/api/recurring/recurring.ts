@@ -295,7 +295,7 @@ export const recurringRoutes = (config: Config) => [
     takes: {
       ...BILLERS,
       scope: 'bill',
-      person: 'clerk',
+      person: 'admin',
       params: schema.schedulePath,
       body: schema.scheduleChange,
     },

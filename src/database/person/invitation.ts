@@ -27,11 +27,14 @@ export function inviteeOf(invitation: string): string | undefined {
   return isId('person', personId) ? personId : undefined;
 }
 
-export async function isInvitationOpen(db: Executor, invitation: string): Promise<boolean> {
-  const open = await db.row`
+/** The person, if the invitation may still be used. */
+export async function openInvitee(db: Executor, invitation: string): Promise<string | undefined> {
+  const personId = inviteeOf(invitation);
+  if (personId === undefined) return undefined;
+  const open = await db.row<{ personId: string }>`
     SELECT i.person_id FROM invitations i JOIN persons p ON p.id = i.person_id JOIN entities e ON e.id = p.entity_id
-    WHERE i.person_id = ${inviteeOf(invitation) ?? null} AND i.expires_at > clock_timestamp()
+    WHERE i.person_id = ${personId} AND i.expires_at > clock_timestamp()
       AND i.token_hash = ANY(${db.keyring.blindIndexes('person.invitation', invitation)})
       AND p.disabled_at IS NULL AND e.status = 'active'`;
-  return open !== undefined;
+  return open?.personId;
 }

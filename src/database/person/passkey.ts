@@ -12,7 +12,6 @@ export interface NewPasskey {
   credentialId: string;
   publicKey: Uint8Array;
   counter: number;
-  transports: string[];
 }
 
 /** A person who has just shown a passkey, as a token of the session has them. */
@@ -86,11 +85,11 @@ async function insertPasskey(
   trx: Transaction,
   request: Request,
   { entityId, role, personId }: Pick<Holder, 'entityId' | 'role' | 'personId'>,
-  { credentialId, publicKey, counter, transports }: NewPasskey,
+  { credentialId, publicKey, counter }: NewPasskey,
 ): Promise<void> {
   const made = trx.row<object>`
-    INSERT INTO passkeys (credential_id, person_id, entity_id, public_key, counter, transports)
-    VALUES (${credentialId}, ${personId}, ${entityId}, ${Buffer.from(publicKey)}, ${counter}, ${transports})
+    INSERT INTO passkeys (credential_id, person_id, entity_id, public_key, counter)
+    VALUES (${credentialId}, ${personId}, ${entityId}, ${Buffer.from(publicKey)}, ${counter})
     ON CONFLICT (credential_id) DO NOTHING RETURNING credential_id`;
   const by: Actor = { ...request, actor: personId, cause: role, reason: null };
   const kept = await act(trx, by, made, () => ({
@@ -103,23 +102,23 @@ async function insertPasskey(
 
 interface Passkey {
   credentialId: string;
+  personId: string;
   publicKey: Buffer;
   counter: bigint;
-  transports: string[];
 }
 
 export async function findPasskey(db: Executor, credentialId: string): Promise<Passkey | undefined> {
   return db.row<Passkey>`
-    SELECT credential_id, public_key, counter, transports FROM passkeys WHERE credential_id = ${credentialId}`;
+    SELECT credential_id, person_id, public_key, counter FROM passkeys WHERE credential_id = ${credentialId}`;
 }
 
-/** Ids of a person's. */
+/** Oldest first. */
 export async function passkeysOf(
   db: Executor,
   personId: string,
-): Promise<(Omit<Passkey, 'publicKey'> & { createdAt: Date })[]> {
+): Promise<{ credentialId: string; createdAt: Date }[]> {
   return db.rows`
-    SELECT credential_id, counter, transports, created_at FROM passkeys WHERE person_id = ${personId} ORDER BY created_at`;
+    SELECT credential_id, created_at FROM passkeys WHERE person_id = ${personId} ORDER BY created_at`;
 }
 
 /**

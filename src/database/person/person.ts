@@ -1,8 +1,10 @@
 import { Failure } from '../../domain/failures';
 import type { PersonRole } from '../../domain/person';
+import { KeyringError } from '../keyring/keyring';
 import { newId } from '../identifier/new-id';
 import { decrypt, encrypt, type EncryptedPlace } from '../keyring/encrypt';
 import type { Executor, Transaction } from '../pool/connection';
+import { raw } from '../pool/statement';
 import { act, type Actor } from '../record/audit-event';
 import { writeInvitation } from './invitation';
 
@@ -27,6 +29,8 @@ interface Row extends Omit<Person, 'email'> {
   entityId: string;
   emailEncrypted: Buffer;
 }
+
+const COLUMNS = 'id AS person_id, entity_id, role, email_encrypted, disabled_at IS NOT NULL AS disabled';
 
 const emailPlace = (personId: string): EncryptedPlace => `persons.email_encrypted:${personId}`;
 
@@ -65,12 +69,35 @@ export async function addPerson(
 /** All of an entity, oldest first. */
 export async function listPersons(db: Executor, entityId: string): Promise<Person[]> {
   const found = await db.rows<Row>`
-    SELECT id AS person_id, entity_id, role, email_encrypted, disabled_at IS NOT NULL AS disabled
-    FROM persons WHERE entity_id = ${entityId} ORDER BY id`;
-  return found.map((one) => {
-    const { personId, role, disabled } = one;
-    return { personId, email: emailOf(db, one), role, disabled };
-  });
+    SELECT ${raw(COLUMNS)} FROM persons WHERE entity_id = ${entityId} ORDER BY id`;
+  return found.map((one) => shownPerson(db, one));
+}
+
+function shownPerson(db: Executor, one: Row): Person {
+  const { personId, role, disabled } = one;
+  return { personId, email: emailOf(db, one), role, disabled };
+}
+
+export async function findPerson(db: Executor, personId: string): Promise<Person | undefined> {
+  const found = await db.row<Row>`
+    SELECT ${raw(COLUMNS)} FROM persons WHERE id = ${personId}`;
+  return found && shownPerson(db, found);
+}
+
+/** E-mail addresses by id, as far as the keyring opens them; other ids than persons' have none. */
+export async function personEmails(db: Executor, ids: string[]): Promise<ReadonlyMap<string, string>> {
+  const found = await db.rows<Row>`SELECT ${raw(COLUMNS)} FROM persons WHERE id = ANY(${ids})`;
+  return new Map(
+    found.flatMap((one) => {
+      try {
+        return [[one.personId, emailOf(db, one)]];
+      } catch (error) {
+        // Also of use while an operator mends the keyring.
+        if (error instanceof KeyringError) return [];
+        throw error;
+      }
+    }),
+  );
 }
 
 /** A person, whose entity stays locked. @param entityId of the caller; the operator has none */
@@ -82,8 +109,7 @@ async function lockPerson(
   await trx.row`
     SELECT id FROM entities WHERE id = (SELECT entity_id FROM persons WHERE id = ${personId}) FOR NO KEY UPDATE`;
   return trx.row<Row>`
-    SELECT id AS person_id, entity_id, role, email_encrypted, disabled_at IS NOT NULL AS disabled
-    FROM persons WHERE id = ${personId} AND entity_id = coalesce(${entityId ?? null}, entity_id)`;
+    SELECT ${raw(COLUMNS)} FROM persons WHERE id = ${personId} AND entity_id = coalesce(${entityId ?? null}, entity_id)`;
 }
 
 /**
@@ -104,6 +130,8 @@ export async function changePerson(
     UPDATE persons SET role = ${role},
       disabled_at = CASE WHEN ${disabled}::boolean THEN coalesce(disabled_at, clock_timestamp()) END
     WHERE id = ${personId} RETURNING id`;
+  // A link of the time before must not open again with the person.
+  if (disabled) await trx.rows`DELETE FROM invitations WHERE person_id = ${personId}`;
   await act(trx, by, set, () => ({
     action: 'role' in change ? 'person.role_set' : disabled ? 'person.disabled' : 'person.enabled',
     entityId: before.entityId,
@@ -130,6 +158,14 @@ export async function closeSecretSignIn(trx: Transaction, entityId: string): Pro
     WHERE id = ${entityId} AND persons_since IS NULL AND EXISTS (
       SELECT FROM persons p JOIN passkeys k ON k.person_id = p.id
       WHERE p.entity_id = ${entityId} AND p.role = 'admin' AND p.disabled_at IS NULL)`;
+}
+
+/** Whether client id and secret sign anybody in to the console. */
+export async function isSecretSignInOpen(db: Executor): Promise<boolean> {
+  return (
+    (await db.row`SELECT id FROM entities WHERE persons_since IS NULL AND status = 'active' LIMIT 1`) !==
+    undefined
+  );
 }
 
 /** A new link, in place of the one before. @returns undefined for an unknown person */

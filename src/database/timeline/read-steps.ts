@@ -1,6 +1,8 @@
 import { reasonForAudit } from '../../domain/charge';
 import type { Cause, LedgerPosting, Step } from '../../domain/words/timeline';
 import { hasWord } from '../../domain/words/timeline-words';
+import type { PersonRole } from '../../domain/person';
+import { personEmails } from '../person/person';
 import type { Executor } from '../pool/connection';
 import { customPlan, raw, sql } from '../pool/statement';
 import { KEPT } from '../call/idempotency';
@@ -143,29 +145,38 @@ const during = ({ from, until }: { from: Date; until: Date | null }) =>
   sql`recorded_at BETWEEN ${from} AND coalesce(${until}::timestamptz, 'infinity')`;
 
 /**
- * The parties' audit events during a timeline, which may explain it; exceptions add only their own.
- * Oldest first. An operator's reason stays out, in his words: `assent audit` has it.
+ * The parties' audit events during a timeline, which may explain it; exceptions add only their own,
+ * and persons those by whose transactions its events came. Oldest first. An operator's reason stays
+ * out, in his words: `assent audit` has it.
  *
  * @param until null where the timeline goes on
  */
 export async function readAuditEvents(
   db: Executor,
   entityIds: string[],
-  span: { from: Date; until: Date | null; exceptionIds: string[]; limit: number },
+  span: { from: Date; until: Date | null; exceptionIds: string[]; commitIds: string[]; limit: number },
 ): Promise<Step<'act'>[]> {
-  const latest = await customPlan(db).rows<Step<'act'>>`
+  const latest = await customPlan(db).rows<Step<'act'> & { role: PersonRole | null }>`
     WITH acts AS (
       SELECT a.* FROM unnest(${entityIds}::text[]) AS party (id) CROSS JOIN LATERAL (
         SELECT * FROM audit_events WHERE entity_id = party.id AND (after->>'exceptionId') IS NULL
-          AND ${during(span)}
+          AND (after->>'commitId') IS NULL AND ${during(span)}
         ORDER BY recorded_at DESC LIMIT ${span.limit}) AS a
       UNION ALL
       SELECT a.* FROM unnest(${span.exceptionIds}::text[]) AS exception (id) CROSS JOIN LATERAL (
         SELECT * FROM audit_events WHERE (after->>'exceptionId') = exception.id
           AND entity_id = ANY(${entityIds}) AND ${during(span)}
-        ORDER BY id DESC LIMIT ${span.limit}) AS a)
+        ORDER BY id DESC LIMIT ${span.limit}) AS a
+      UNION ALL
+      SELECT * FROM audit_events WHERE (after->>'commitId') = ANY(${span.commitIds})
+        AND entity_id = ANY(${entityIds}))
     SELECT recorded_at AS at, 'act' AS what, actor, action, entity_id, request_id,
-      after->>'exceptionId' AS exception_id
+      after->>'exceptionId' AS exception_id,
+      CASE WHEN (after->>'commitId') IS NOT NULL THEN after->>'role' END AS role
     FROM acts ORDER BY id DESC LIMIT ${span.limit}`;
-  return latest.toReversed();
+  const emails = await personEmails(db, [...new Set(latest.map(({ actor }) => actor))]);
+  return latest.toReversed().map(({ role, ...step }) => {
+    const email = emails.get(step.actor);
+    return role === null && email === undefined ? step : { ...step, person: { role, email } };
+  });
 }

@@ -8,8 +8,8 @@ import { eventStep, readAuditEvents, readCalls, readEvents, readLedger } from '.
 
 /**
  * All that the database knows of a reference or id, in the order of time. Nothing is written, and
- * every statement uses an index and has a limit. Nothing personal or secret is read out: no names,
- * addresses, bodies or URLs, and no words of a bank's own.
+ * every statement uses an index and has a limit. Nothing secret is read out, and nothing personal
+ * but the addresses of persons who acted: no names, bodies or URLs, and no words of a bank's own.
  */
 export interface Timeline {
   about: About[];
@@ -137,6 +137,7 @@ async function readTimeline(db: Executor, subject: Subject): Promise<Timeline | 
     from: new Date(Math.min(...times)),
     until: resources.some(({ isOpen }) => isOpen) ? null : new Date(Math.max(...times) + AUDITED_WITHIN_MS),
     exceptionIds: ids,
+    commitIds: [...moments.keys()],
     limit,
   });
   const all = inOrder([...steps, ...audited]);

@@ -26,12 +26,17 @@ const WORDS: { [What in TimelineStep['what']]: (moment: Step<What>) => string } 
     const posted = postings.map((one) => `${one.direction} ${one.account} of ${one.partyId} ${inMoney(one)}`);
     return `ledger entry ${entryId}, ${kind} of ${resourceId}, settlement day ${settlementDay}: ${posted.join(', ')}`;
   },
-  act: ({ actor, action, entityId, requestId, exceptionId }) =>
-    `${action} on ${exceptionId ?? entityId}, by ${actor}${requestId === null ? '' : `, request ${requestId}`}`,
+  act: ({ actor, action, entityId, requestId, exceptionId, person }) =>
+    `${action} on ${exceptionId ?? entityId}, by ${actorWords(actor, person)}${requestId === null ? '' : `, request ${requestId}`}`,
 };
 
 export function sentenceOf<What extends TimelineStep['what']>(moment: Step<What> & { what: What }): string {
   return WORDS[moment.what](moment);
+}
+
+function actorWords(actor: string, person: Step<'act'>['person']): string {
+  const { role, email } = person ?? { role: null };
+  return `${role === null ? '' : `the ${role} `}${email === undefined ? actor : `${email} (${actor})`}`;
 }
 
 function keyWords(key: boolean | null): string {

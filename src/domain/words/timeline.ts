@@ -1,4 +1,5 @@
 import type { Role } from '../entity';
+import type { PersonRole } from '../person';
 
 /** The timeline of a charge, refund, schedule or intent. */
 
@@ -80,6 +81,8 @@ export type TimelineStep = { at: Date } & (
       entityId: string;
       requestId: string | null;
       exceptionId: string | null;
+      /** Where a person acted: the role at the time, if it is kept, and the address. */
+      person?: { role: PersonRole | null; email: string | undefined };
     }
 );
 

@@ -2,12 +2,14 @@ import { routes } from '../../../src/api/app';
 import { readConsoleStanding } from '../../../src/database/person/passkey';
 import { changePerson } from '../../../src/database/person/person';
 import { readAuditEvents, recordAuditEvent } from '../../../src/database/record/audit-event';
+import { findTimeline } from '../../../src/database/timeline/read-timeline';
+import { sentenceOf } from '../../../src/domain/words/timeline-words';
 import type { Role } from '../../../src/domain/entity';
 import { PERSON_ROLES, type PersonRole } from '../../../src/domain/person';
 import { apiOfFile, enter, send, type Party } from '../../support/api';
 import { colleague, type Colleague } from '../../support/colleague';
 import { OPERATOR } from '../../support/operator';
-import { callerAt, charge } from '../../support/shared-api';
+import { callerAt, charge, type Caller } from '../../support/shared-api';
 import { standingApproval } from '../../support/standing';
 
 const { api, db } = apiOfFile({
@@ -40,15 +42,15 @@ describe('what a role may do', () => {
     'post /v1/merchants/search': 'viewer',
     'post /v1/transaction-history/search': 'viewer',
     'post /v1/transaction-history/totals': 'viewer',
-    'post /v1/customer/bill': 'clerk',
+    'post /v1/customer/bill': 'admin',
     'post /v1/refunds/initiate': 'clerk',
     'post /v1/billing/requests/:billingRequestId/cancel': 'clerk',
-    'patch /v1/billing/recurring/:scheduleId': 'clerk',
+    'patch /v1/billing/recurring/:scheduleId': 'admin',
     'post /v1/billing/recurring/:scheduleId/pause': 'clerk',
     'post /v1/billing/recurring/:scheduleId/resume': 'clerk',
     'post /v1/billing/recurring/:scheduleId/cancel': 'clerk',
     'post /v1/bank/customer/subscriptions/:scheduleId/cancel': 'clerk',
-    'put /v1/bank/customer-decisions/:id': 'clerk',
+    'put /v1/bank/customer-decisions/:id': 'admin',
     'post /v1/bank/customer-decisions/:id/pause': 'clerk',
     'post /v1/bank/customer-decisions/:id/resume': 'clerk',
     'post /v1/reconciliation/exceptions/:exceptionId/respond': 'clerk',
@@ -150,6 +152,48 @@ describe('an act of a person', () => {
         after: { role: 'clerk', commitId: event?.commitId },
       },
     ]);
+  });
+
+  it('is told in the story of its payment alone: with the address to its own, and not to the other side', async () => {
+    const standing = await standingApproval(db);
+    const { bank, merchant: shop, provider } = standing.credentials;
+    const parties = {
+      ...standing,
+      bank: callerAt(api, bank),
+      merchant: callerAt(api, shop),
+      provider: callerAt(api, provider),
+    };
+    const [one, other] = [await charge(parties), await charge(parties)];
+    const clerk = await at('clerk', shop);
+    const refunded = await clerk.send('POST', '/v1/refunds/initiate', {
+      reference: one.reference,
+      amount: 40,
+    });
+    // A program that names the clerk's request as its own stays a program.
+    const requestId = refunded.headers.get('x-request-id') ?? '';
+    await parties.merchant.post(
+      '/v1/refunds/initiate',
+      { reference: other.reference },
+      { 'x-request-id': requestId },
+    );
+    const actsIn = async (by: Caller, { reference }: { reference: string }) => {
+      const { timeline } = await by.read(`/v1/transaction-details?reference=${reference}`);
+      return (timeline as { text: string }[])
+        .map(({ text }) => text)
+        .filter((text) => text.startsWith('person.initiate'));
+    };
+    const act = `person.initiate_refund on ${shop.entityId}, by the clerk`;
+    const request = `request ${requestId}`;
+    expect(await actsIn(parties.merchant, one)).toEqual([
+      `${act} ${clerk.email} (${clerk.personId}), ${request}`,
+    ]);
+    expect(await actsIn(parties.provider, one)).toEqual([`${act} ${clerk.personId}, ${request}`]);
+    expect(await actsIn(parties.bank, one)).toEqual([]);
+    expect(await actsIn(parties.merchant, other)).toEqual([]);
+    const why = await findTimeline(db, one.reference);
+    expect(why?.steps.filter((step) => step.what === 'act').map(sentenceOf)).toContain(
+      `${act} ${clerk.email} (${clerk.personId}), ${request}`,
+    );
   });
 });
 

@@ -175,6 +175,8 @@ describe('every endpoint', () => {
       '/.well-known/jwks.json',
       '/v1/oauth/token',
       '/console/session',
+      '/console/sign-in',
+      '/console/passkey-options',
       '/openapi.json',
       '/docs',
       '/docs/{*page}',

@@ -31,6 +31,7 @@ it('reads few of a bank’s many acts, and tells the latest and those on its own
       from: new Date(0),
       until: null,
       exceptionIds: ['exc_own'],
+      commitIds: [],
       limit: LIMIT,
     });
     const tuples = await trx.row<{ read: number }>`
@@ -45,7 +46,7 @@ it('reads few of a bank’s many acts, and tells the latest and those on its own
   ]);
   expect(read).toBeLessThan(5 * LIMIT);
 
-  const early = { from: new Date(0), until: null, exceptionIds: ['exc_own'], limit: 2 * MANY };
+  const early = { from: new Date(0), until: null, exceptionIds: ['exc_own'], commitIds: [], limit: 2 * MANY };
   const all = await readAuditEvents(db, [entityId], early);
   expect(all.flatMap(({ exceptionId }) => exceptionId ?? [])).toEqual(['exc_own']);
 });

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
+import { useMay } from './context';
 import { useAttempt } from './loaded';
 import { Alert } from './parts';
 
@@ -14,6 +15,7 @@ export function Act({
   yes,
   send,
   done,
+  lowest = 'clerk',
   children,
 }: {
   name: string;
@@ -24,8 +26,11 @@ export function Act({
   /** @returns what to tell the reader */
   send: () => Promise<string>;
   done: (message: string) => void;
+  /** The role that may do it. */
+  lowest?: 'clerk' | 'admin';
   children: ComponentChildren;
 }) {
+  const may = useMay(lowest);
   const question = useRef<HTMLDialogElement>(null);
   const { busy, error, attempt, forget } = useAttempt();
   async function go(): Promise<void> {
@@ -34,31 +39,33 @@ export function Act({
     done(message);
   }
   return (
-    <>
-      <button type="button" aria-label={label} onClick={() => question.current?.showModal()}>
-        {name}
-      </button>
-      <dialog ref={question} aria-label={title} onClose={forget}>
-        <form
-          class="stack"
-          onSubmit={(event) => {
-            event.preventDefault();
-            attempt(go());
-          }}
-        >
-          <h2>{title}</h2>
-          {children}
-          {error !== undefined && <Alert>{error}</Alert>}
-          <div class="row">
-            <button class="first" type="submit" disabled={busy}>
-              {busy ? 'One moment …' : yes}
-            </button>
-            <button type="button" onClick={() => question.current?.close()}>
-              No, go back
-            </button>
-          </div>
-        </form>
-      </dialog>
-    </>
+    may && (
+      <>
+        <button type="button" aria-label={label} onClick={() => question.current?.showModal()}>
+          {name}
+        </button>
+        <dialog ref={question} aria-label={title} onClose={forget}>
+          <form
+            class="stack"
+            onSubmit={(event) => {
+              event.preventDefault();
+              attempt(go());
+            }}
+          >
+            <h2>{title}</h2>
+            {children}
+            {error !== undefined && <Alert>{error}</Alert>}
+            <div class="row">
+              <button class="first" type="submit" disabled={busy}>
+                {busy ? 'One moment …' : yes}
+              </button>
+              <button type="button" onClick={() => question.current?.close()}>
+                No, go back
+              </button>
+            </div>
+          </form>
+        </dialog>
+      </>
+    )
   );
 }

@@ -8,6 +8,8 @@ import type { Operations } from '../../../client/src/api.generated';
 export interface Session {
   entityId: string;
   role: 'bank' | 'merchant' | 'provider';
+  /** Who has signed in by a passkey. */
+  person?: { personId: string; email: string; role: 'viewer' | 'clerk' | 'admin' };
   name: string;
   expiresAt: string;
   timezone: string;
@@ -104,13 +106,22 @@ export async function readSession(): Promise<Session | undefined> {
   return keep(await send('GET', '/console/session'), askedAt);
 }
 
-export async function signIn(clientId: string, clientSecret: string): Promise<Session> {
+/** Whether client id and secret sign anybody in. */
+export const readSecrets = async () =>
+  ((await send('GET', '/console/sign-in')).data as { secrets: boolean }).secrets;
+
+/** @param by a client id and secret, or a passkey */
+export async function signIn(by: object): Promise<Session> {
   forget();
   const askedAt = Date.now();
-  const session = keep(await send('POST', '/console/session', { clientId, clientSecret }), askedAt);
+  const session = keep(await send('POST', '/console/session', by), askedAt);
   if (session === undefined) throw new Refusal(500, 'The service created no session: try again');
   return session;
 }
+
+/** @param invitation for a passkey to be made; without it a known one is asked for */
+export const passkeyOptions = async (invitation?: string) =>
+  (await send('POST', '/console/passkey-options', { invitation })).data as { options: never; sealed: string };
 
 export async function signOut(): Promise<void> {
   renewal.abort();

@@ -80,6 +80,7 @@ export function ChargeAgain({ of: one, done }: Props) {
         ) : (
           <Act
             name="Charge again …"
+            lowest="admin"
             title="Charge this again?"
             yes={`Yes, charge ${money(amount, currency)}`}
             send={async () => {

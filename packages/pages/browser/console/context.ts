@@ -11,5 +11,11 @@ export function useSession(): Session {
   return session;
 }
 
+/** Whether the reader's role may act so: the service refuses the others. */
+export function useMay(lowest: 'clerk' | 'admin'): boolean {
+  const { person } = useSession();
+  return person === undefined || person.role === 'admin' || person.role === lowest;
+}
+
 /** Writes moments in the network's zone, not in the reader's. */
 export const useMoment = () => momentIn(useSession().timezone, 'second');

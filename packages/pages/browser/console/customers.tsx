@@ -7,14 +7,15 @@ import { ask, change, query } from './api';
 import { usePaged } from './choice';
 import { Consent } from './consent';
 import { useMoment, useSession } from './context';
-import { CustomerOfMerchant } from './customer-of-merchant';
 import { Show, useAnswered, useLoaded, useNotice } from './loaded';
 import { Badge, Facts, Ids } from './parts';
 import { paymentsAt } from './payment-filter';
+import { FoundPayments } from './payments';
+import { AgreementFound } from './record-found';
 import { FoundSchedules } from './schedules';
 import { SearchForm } from './search-form';
 import { Pages, Table } from './table';
-import { stateInWords } from './words';
+import { customerOf, stateInWords } from './words';
 
 export function Customers({ address: { id } }: { address: Address }) {
   const { role } = useSession();
@@ -188,6 +189,7 @@ function Decide({ of: one, done }: { of: Decision; done: (message: string) => vo
     <Act
       name="Change …"
       label={`Change what ${name} may charge`}
+      lowest="admin"
       title={`What may ${name} charge from now on?`}
       yes="Yes, the customer says so"
       send={async () => {
@@ -220,5 +222,38 @@ function Decide({ of: one, done }: { of: Decision; done: (message: string) => vo
         ))}
       </fieldset>
     </Act>
+  );
+}
+
+/** A customer as merchants know them: by the id alone. */
+function CustomerOfMerchant({ id }: { id: string }) {
+  const agreed = useLoaded<'listAgreements'>(`/v1/agreements${query({ customerId: id, limit: 100 })}`);
+  return (
+    <>
+      <section class="card stack">
+        <h2 class="sum">{customerOf({ customerId: id })}</h2>
+        <Ids of={{ Customer: id }} />
+      </section>
+      <Show loaded={agreed} what="The agreements">
+        {({ agreements: all }) =>
+          all.length === 0 ? (
+            <p class="card quiet">You have no agreement with this customer.</p>
+          ) : (
+            all.map((one) => <AgreementFound agreement={one} key={one.agreementId} />)
+          )
+        }
+      </Show>
+      <section class="card stack" aria-labelledby="schedules">
+        <h2 id="schedules">Schedules</h2>
+        <FoundSchedules body={{ customerId: id }} />
+      </section>
+      <section class="card stack" aria-labelledby="payments">
+        <div class="head">
+          <h2 id="payments">Payments</h2>
+          <a href={paymentsAt({ customerId: id })}>Filter and download them</a>
+        </div>
+        <FoundPayments body={{ customerId: id }} />
+      </section>
+    </>
   );
 }

@@ -6,7 +6,7 @@ import { Timeline } from '../parts/timeline';
 import { Act } from './act';
 import { to } from './address';
 import { act } from './api';
-import { useMoment, useSession } from './context';
+import { useMay, useMoment, useSession } from './context';
 import { Show, useLoaded, useNotice } from './loaded';
 import { Badge, Facts, Id, Ids, RecordLink } from './parts';
 import { ANSWERS, bookedInWords, endedBy, resolutionInWords, type Resolution } from './words';
@@ -181,7 +181,8 @@ interface AnswerProps {
 
 function Answer({ to: exception, done }: AnswerProps) {
   const { entityId } = useSession();
-  if (exception.state === 'resolved') return null;
+  const may = useMay('clerk');
+  if (exception.state === 'resolved' || !may) return null;
   if (exception.bankId !== entityId) {
     return (
       <p class="card quiet">The payer’s bank, or the network’s operator, says what became of the money.</p>

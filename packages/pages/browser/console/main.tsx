@@ -12,13 +12,17 @@ import { Customers } from './customers';
 import { Overview } from './overview';
 import { Alert } from './parts';
 import { Payments } from './payments';
+import { Persons } from './persons';
 import { Schedules } from './schedules';
-import { SignIn } from './sign-in';
+import { Invitation, SignIn } from './sign-in';
 import { Statements } from './statements';
 
-/** A bank alone has customers whose names it knows. */
-const isFor = (role: Session['role']) => (one: (typeof PAGES)[number]) =>
-  one.page !== 'customers' || role === 'bank';
+/** A bank alone has a list of customers, each role the page of one; a passkey is a person's. */
+const isFor =
+  ({ role, person }: Session, id?: string) =>
+  ({ page }: (typeof PAGES)[number]) =>
+    (page !== 'customers' || role === 'bank' || id !== undefined) &&
+    (page !== 'persons' || person !== undefined);
 
 const PAGES = [
   { page: 'overview', title: 'Overview', Content: Overview },
@@ -28,15 +32,24 @@ const PAGES = [
   { page: 'exceptions', title: 'Exceptions', Content: Exceptions },
   { page: 'webhooks', title: 'Webhooks', Content: Deliveries },
   { page: 'statements', title: 'Statements', Content: Statements },
+  { page: 'persons', title: 'Persons', Content: Persons },
 ] as const;
 
 type Who = { session?: Session | undefined; known: boolean; ended: boolean };
 
+/** Taken out of the address at once: nobody may find it in the browser's history. */
+function takeInvitation(): string | undefined {
+  const [, invitation] = /^#invitation=(.+)$/.exec(location.hash) ?? [];
+  if (invitation !== undefined) history.replaceState(null, '', location.pathname);
+  return invitation;
+}
+
 function Console() {
   const [{ session, known, ended }, setWho] = useState<Who>({ known: false, ended: false });
+  const [invitation, setInvitation] = useState(takeInvitation);
   const [error, setError] = useState<string>();
+  const found = (own?: Session) => setWho({ session: own, known: true, ended: false });
   useEffect(() => {
-    const found = (own?: Session) => setWho({ session: own, known: true, ended: false });
     watchSession({ ended: () => setWho({ known: true, ended: true }), renewed: found });
     readSession().then(found, (failed: unknown) => setError(inWords(failed)));
   }, []);
@@ -54,21 +67,23 @@ function Console() {
       </main>
     );
   }
-  if (session === undefined) {
-    return <SignIn ended={ended} done={(found) => setWho({ session: found, known: true, ended: false })} />;
-  }
+  const enter = (own: Session) => {
+    setInvitation(undefined);
+    found(own);
+  };
+  if (invitation !== undefined) return <Invitation invitation={invitation} done={enter} />;
+  if (session === undefined) return <SignIn ended={ended} done={enter} />;
   return (
     <Signed.Provider value={session}>
-      <Frame session={session} leave={() => setWho({ known: true, ended: false })} />
+      <Frame session={session} leave={() => found()} />
     </Signed.Provider>
   );
 }
 
 function Frame({ session, leave }: { session: Session; leave: () => void }) {
   const address = useAddress();
-  const pages = PAGES.filter(isFor(session.role));
-  // Each role has the page of one customer, and the bank the list.
-  const offered = address.id === undefined ? pages : PAGES;
+  const pages = PAGES.filter(isFor(session));
+  const offered = PAGES.filter(isFor(session, address.id));
   const { page, title, Content } = offered.find((one) => one.page === address.page) ?? PAGES[0];
   const heading = useRef<HTMLHeadingElement>(null);
   const [error, setError] = useState<string>();
@@ -112,6 +127,12 @@ function Frame({ session, leave }: { session: Session; leave: () => void }) {
           <div class="who row">
             <span>
               {session.name} <span class="badge">{session.role}</span>
+              {session.person && (
+                <span class="small quiet">
+                  {' '}
+                  {session.person.email}, {session.person.role}
+                </span>
+              )}
             </span>
             <button
               type="button"

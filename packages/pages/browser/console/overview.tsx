@@ -2,9 +2,8 @@ import { useMemo, useState } from 'preact/hooks';
 import type { ForecastDay, SummaryDay, SummaryTotal } from '../../../client/src/api.generated';
 import { money } from '../parts/money';
 import { reasonInWords } from '../parts/payment-words';
-import { query, type DataOf } from './api';
+import { ask, query, type DataOf } from './api';
 import { go } from './address';
-import { Attention } from './attention';
 import { Chart, type Bars } from './chart';
 import { Choice } from './choice';
 import { useCounted, type Counted } from './counted';
@@ -19,8 +18,10 @@ import {
   spanInWords,
 } from './days';
 import { counted, percent, wholeNumber } from './figures';
-import { Show, useLoaded } from './loaded';
+import { useSession } from './context';
+import { Show, useAnswered, useLoaded } from './loaded';
 import { Figure } from './parts';
+import { schedulesFor } from './payment-acts';
 import { Search } from './payments';
 import { schedulesAt } from './schedules';
 import { Table, type Column } from './table';
@@ -313,5 +314,46 @@ function DueIn({ days, currency, ahead }: { days: ForecastDay[]; currency: strin
         />
       </details>
     </>
+  );
+}
+
+type Total = Pick<DataOf<'listExceptions'>, 'total' | 'totalIsMinimum'>;
+
+/** What waits for a person, with the way to its list; nothing where nothing waits. */
+function Attention() {
+  const { role } = useSession();
+  const schedules = schedulesFor(role);
+  /** The filter is that of the page, and of the API. */
+  const lists = [
+    ['open exception', 'exceptions', 'state=open', '/v1/reconciliation/exceptions'],
+    ['failed webhook', 'webhooks', 'status=failed', '/v1/webhooks/deliveries'],
+    ['past-due schedule', 'schedules', 'status=past_due', schedules],
+    ['suspended schedule', 'schedules', 'status=suspended', schedules],
+  ] as const;
+  const count = async ([one, page, filter, path]: (typeof lists)[number]) => {
+    const found: Total = await ask<'listExceptions'>(`${path}?${filter}&limit=1`);
+    return { ...found, one, at: `#/${page}?${filter}` };
+  };
+  const loaded = useAnswered('lists', () => Promise.all(lists.map(count)));
+  return (
+    <Show loaded={loaded} what="What needs attention">
+      {(all) => {
+        const waiting = all.filter(({ total }) => total > 0);
+        if (waiting.length === 0) return null;
+        return (
+          <section class="card stack" aria-labelledby="attention">
+            <h2 id="attention">Needs attention</h2>
+            <div class="row">
+              {waiting.map(({ one, at, total, totalIsMinimum }) => (
+                <a key={at} class="button" href={at}>
+                  {totalIsMinimum && 'At least '}
+                  {counted(total, one)}
+                </a>
+              ))}
+            </div>
+          </section>
+        );
+      }}
+    </Show>
   );
 }

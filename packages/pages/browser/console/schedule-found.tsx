@@ -90,6 +90,7 @@ function ChangeAmount({
   return (
     <Act
       name="Change its amount …"
+      lowest="admin"
       title="Change the amount?"
       yes={`Yes, charge ${amount}`}
       send={async () => {

@@ -41,6 +41,7 @@ function Change({ url, done }: Props & DataOf<'getWebhookEndpoint'>) {
     <Act
       name="Change …"
       label="Change your URL"
+      lowest="admin"
       title="Change your URL?"
       yes={next === '' ? 'Yes, send no more webhooks' : 'Yes, change it'}
       send={async () => (await change('PUT', ENDPOINT, { url: next === '' ? null : next })).message}
@@ -61,6 +62,7 @@ const LOOK_EACH_MS = 500;
 const Test = ({ done }: Props) => (
   <Act
     name="Test it …"
+    lowest="admin"
     title="Send a test webhook?"
     yes="Yes, send it"
     send={async () => {
