@@ -6,15 +6,20 @@ import { to, type Address } from './address';
 import { ask, change, query } from './api';
 import { Choice, usePaged } from './choice';
 import { Consent } from './consent';
-import { useMoment } from './context';
+import { useMoment, useSession } from './context';
 import { Show, useAnswered, useLoaded, useNotice } from './loaded';
 import { Badge, Facts, Ids } from './parts';
 import { paymentsAt } from './payment-filter';
+import { FoundPayments } from './payments';
+import { AgreementFound } from './record-found';
+import { FoundSchedules } from './schedules';
 import { SearchForm } from './search-form';
 import { Pages, Table } from './table';
-import { stateInWords } from './words';
+import { customerOf, stateInWords } from './words';
 
 export function Customers({ address: { id } }: { address: Address }) {
+  const { role } = useSession();
+  if (id !== undefined && role !== 'bank') return <CustomerOfMerchant id={id} key={id} />;
   return id === undefined ? <CustomerList /> : <CustomerShown id={id} key={id} />;
 }
 
@@ -105,7 +110,10 @@ function CustomerShown({ id }: { id: string }) {
                 <Ids of={{ Customer: id, lookupID: one.lookupID }} />
               </section>
               <Allowed id={id} />
-              <Subscribed id={id} />
+              <section class="card stack" aria-labelledby="subscribed">
+                <h2 id="subscribed">Schedules</h2>
+                <FoundSchedules body={{ customerId: id }} />
+              </section>
             </>
           )
         }
@@ -201,33 +209,35 @@ function Decide({ of: one, done }: { of: Decision; done: (message: string) => vo
   );
 }
 
-function Subscribed({ id }: { id: string }) {
-  const loaded = useLoaded<'listSubscriptions'>(
-    `/v1/bank/customer/subscriptions${query({ customerId: id })}`,
-  );
+/** A customer as merchants know them: by the id alone. */
+function CustomerOfMerchant({ id }: { id: string }) {
+  const agreed = useLoaded<'listAgreements'>(`/v1/agreements${query({ customerId: id, limit: 100 })}`);
   return (
-    <section class="card stack" aria-labelledby="subscribed">
-      <h2 id="subscribed">Schedules</h2>
-      <Show loaded={loaded} what="The schedules">
-        {({ subscriptions }) => (
-          <Table
-            caption="Schedules of the customer"
-            rows={subscriptions}
-            keyOf={({ scheduleId }) => scheduleId}
-            empty="No merchant charges this customer by a schedule."
-            columns={[
-              {
-                name: 'Schedule',
-                to: ({ scheduleId }) => to('schedules', scheduleId),
-                cell: ({ description }) => description ?? 'Without a description',
-              },
-              { name: 'Merchant', cell: ({ merchant }) => merchant.name },
-              { name: 'Amount', number: true, cell: (one) => money(one, one.currency) },
-              { name: 'Status', cell: ({ status }) => <Badge of={status} /> },
-            ]}
-          />
-        )}
+    <>
+      <section class="card stack">
+        <h2 class="sum">{customerOf({ customerId: id })}</h2>
+        <Ids of={{ Customer: id }} />
+      </section>
+      <Show loaded={agreed} what="The agreements">
+        {({ agreements: all }) =>
+          all.length === 0 ? (
+            <p class="card quiet">You have no agreement with this customer.</p>
+          ) : (
+            all.map((one) => <AgreementFound agreement={one} key={one.agreementId} />)
+          )
+        }
       </Show>
-    </section>
+      <section class="card stack" aria-labelledby="schedules">
+        <h2 id="schedules">Schedules</h2>
+        <FoundSchedules body={{ customerId: id }} />
+      </section>
+      <section class="card stack" aria-labelledby="payments">
+        <div class="head">
+          <h2 id="payments">Payments</h2>
+          <a href={paymentsAt({ customerId: id })}>Filter and download them</a>
+        </div>
+        <FoundPayments body={{ customerId: id }} />
+      </section>
+    </>
   );
 }
