@@ -3,7 +3,7 @@ import type { PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/ser
 import { z } from 'zod';
 import { useOnce } from '../../database/entity/console-session';
 import { decryptOwn, encrypt, type EncryptedPlace } from '../../database/keyring/encrypt';
-import { inviteeOf } from '../../database/person/invitation';
+import { openInvitee } from '../../database/person/invitation';
 import {
   addPasskey,
   findPasskey,
@@ -43,6 +43,9 @@ const ALGORITHMS = [-8, -7, -257];
 /** Loading takes a second and 17 MB, which a process without persons need not spend. */
 const webauthn = () => import('@simplewebauthn/server');
 
+/** Of RSA with 8 192 bits half of it. */
+const PUBLIC_KEY_MAX_BYTES = 2_048;
+
 interface Challenge {
   challenge: string;
   endsAt: number;
@@ -50,21 +53,23 @@ interface Challenge {
   personId?: string | undefined;
 }
 
+/** Decoders differ in what they make of other characters. */
+const base64url = z.string().regex(/^[\w-]*$/, { error: 'must be base64url' });
 const shown = z.looseObject({
-  id: z.string().regex(/^[\w-]{1,700}$/),
-  rawId: z.string(),
+  id: base64url.min(1).max(700),
+  rawId: base64url,
   type: z.literal('public-key'),
   clientExtensionResults: z.looseObject({}),
 });
 const madePasskey = shown.extend({
-  response: z.looseObject({ clientDataJSON: z.string(), attestationObject: z.string() }),
+  response: z.looseObject({ clientDataJSON: base64url, attestationObject: base64url }),
 });
 const shownPasskey = shown.extend({
   response: z.looseObject({
-    clientDataJSON: z.string(),
-    authenticatorData: z.string(),
-    signature: z.string(),
-    userHandle: z.string(),
+    clientDataJSON: base64url,
+    authenticatorData: base64url,
+    signature: base64url,
+    userHandle: base64url,
   }),
 });
 const passkeyMade = z.strictObject({ sealed: z.string(), passkey: madePasskey });
@@ -118,12 +123,18 @@ export async function signInOptions(deps: ApiDeps) {
   return { options, sealed };
 }
 
-/** @param personId of a person who is invited, or signed in */
-export async function registrationOptions(deps: ApiDeps, personId: string) {
+/**
+ * @param personId of a person who is invited, or signed in
+ * @param excluded passkeys whose authenticators make no other
+ */
+export async function registrationOptions(
+  deps: ApiDeps,
+  personId: string,
+  { excluded }: { excluded: { id: string }[] },
+) {
   const { challenge, sealed } = newChallenge(deps, personId);
   const person = await findPerson(deps.db, personId);
   if (!person) throw refused();
-  const passkeys = await passkeysOf(deps.db, personId);
   const { generateRegistrationOptions } = await webauthn();
   const options = await generateRegistrationOptions({
     rpName: 'Assent',
@@ -131,7 +142,7 @@ export async function registrationOptions(deps: ApiDeps, personId: string) {
     userID: Uint8Array.from(Buffer.from(personId)),
     userName: person.email,
     challenge,
-    excludeCredentials: passkeys.map(({ credentialId }) => ({ id: credentialId })),
+    excludeCredentials: excluded,
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     supportedAlgorithmIDs: ALGORITHMS,
     timeout: VALID_MS,
@@ -153,11 +164,11 @@ async function newPasskey(
   passkey: z.output<typeof madePasskey>,
 ): Promise<NewPasskey> {
   const { verifyRegistrationResponse } = await webauthn();
-  const { decodeAttestationObject } = await import('@simplewebauthn/server/helpers');
+  const { decodeAttestationObject, isoBase64URL } = await import('@simplewebauthn/server/helpers');
   const { registrationInfo } = await accepted(async () => {
-    const attestation = Buffer.from(passkey.response.attestationObject, 'base64url');
+    const attestation = isoBase64URL.toBuffer(passkey.response.attestationObject);
     // No certificate is asked for. The library would ask an address in it whether it was revoked.
-    if (decodeAttestationObject(Uint8Array.from(attestation)).get('fmt') !== 'none') throw refused();
+    if (decodeAttestationObject(attestation).get('fmt') !== 'none') throw refused();
     return verifyRegistrationResponse({
       ...relyingParty(deps),
       response: passkey,
@@ -167,6 +178,7 @@ async function newPasskey(
   });
   if (!registrationInfo) throw refused();
   const { id, publicKey, counter } = registrationInfo.credential;
+  if (id !== passkey.id || publicKey.length > PUBLIC_KEY_MAX_BYTES) throw refused();
   return { credentialId: id, publicKey, counter };
 }
 
@@ -210,7 +222,9 @@ export async function signInByInvitation(
   request: Pick<Actor, 'requestId' | 'ownRequestId'>,
   { invitation, sealed, passkey }: z.output<typeof invitationUsed>,
 ): Promise<Holder> {
-  const kept = opened(deps, sealed, inviteeOf(invitation));
+  const personId = await openInvitee(deps.db, invitation);
+  if (personId === undefined) throw refused();
+  const kept = opened(deps, sealed, personId);
   const made = await newPasskey(deps, kept, passkey);
   return once(deps, kept, (trx) => useInvitation(trx, request, invitation, made));
 }
@@ -231,7 +245,9 @@ async function showOwn({ caller, deps }: Call) {
 }
 
 async function begin({ caller, deps }: Call) {
-  const data = await registrationOptions(deps, caller.person?.personId ?? '');
+  const personId = caller.person?.personId ?? '';
+  const excluded = (await passkeysOf(deps.db, personId)).map(({ credentialId }) => ({ id: credentialId }));
+  const data = await registrationOptions(deps, personId, { excluded });
   return { message: 'Make the passkey with these', data };
 }
 

@@ -237,6 +237,7 @@ async function issued(access: Access, req: Request, res: Response) {
     return hasField(body, 'passkey') ? checked(passkeyShown, body) : checked(credentials, body);
   });
   if ('clientId' in given) return login(req, res, given);
+  access.failures.refuseSpent(req);
   const request = { requestId: requestIdOf(res), ownRequestId: req.ownRequestId };
   const holder = await counted(access, req, res, () =>
     answered('invitation' in given ? signInByInvitation(deps, request, given) : signInByPasskey(deps, given)),
@@ -252,12 +253,13 @@ const hasField = (body: unknown, name: string) =>
 
 /** What the browser is to ask an authenticator for: a passkey that is there, or a new one. */
 async function begin(access: Access, req: Request, res: Response): Promise<void> {
-  const { deps } = access;
+  const { deps, failures } = access;
+  failures.refuseSpent(req);
   const data = await counted(access, req, res, async () => {
     const { invitation } = checked(wanted, await readJsonBody(req, CREDENTIALS_LIMIT_BYTES));
     if (invitation === undefined) return signInOptions(deps);
     const personId = await answered(openInvitee(deps.db, invitation));
-    if (personId !== undefined) return answered(registrationOptions(deps, personId));
+    if (personId !== undefined) return answered(registrationOptions(deps, personId, { excluded: [] }));
     throw new Failure('unauthenticated', 'The invitation was used, replaced or has expired: ask for another');
   });
   send(res, 200, 'Ask the authenticator with these', data);

@@ -2,7 +2,7 @@ import { addPerson, changePerson, invitePerson, type Invited } from '../../../sr
 import { recordAuditEvent } from '../../../src/database/record/audit-event';
 import { setEntityStatus } from '../../support/recorded-change';
 import type { PersonRole } from '../../../src/domain/person';
-import { apiOfFile, enter, send, type Answered, type Party } from '../../support/api';
+import { apiOfFile, enter, send, serveApi, type Answered, type Party } from '../../support/api';
 import { Authenticator } from '../../support/authenticator';
 import { OPERATOR } from '../../support/operator';
 
@@ -131,6 +131,13 @@ describe('an invitation', () => {
     expect(await ask('/console/passkey-options', { invitation: second.invitation })).toMatchObject({
       status: 401,
     });
+  });
+
+  it('opens nothing more once its person was disabled, also after a return', async () => {
+    const { personId, invitation } = await person('clerk');
+    for (const disabled of [true, false])
+      await db.transaction((trx) => changePerson(trx, OPERATOR, { personId }, { disabled }));
+    expect(await ask('/console/passkey-options', { invitation })).toMatchObject({ status: 401 });
   });
 
   it('is nobody else’s: not another person’s, nor one whose hash was copied to another row', async () => {
@@ -287,6 +294,38 @@ describe('a passkey', () => {
     expect(await use(added, undefined, faults)).toMatchObject({ status: 401 });
     expect(await use(added, new Authenticator('https://evil.example'))).toMatchObject({ status: 401 });
     expect(await use(added)).toMatchObject({ status: 201 });
+  });
+
+  it('is not made of bytes that decoders read differently', async () => {
+    const { invitation } = await person('clerk');
+    const { options, sealed } = await optionsFor({ invitation });
+    const passkey = new Authenticator(CONSOLE_URL).make(options);
+    const { attestationObject: bytes } = passkey.response;
+    const padded = { ...passkey.response, attestationObject: `${bytes.slice(0, 40)}    ${bytes.slice(40)}` };
+    const made = await ask('/console/session', {
+      invitation,
+      sealed,
+      passkey: { ...passkey, response: padded },
+    });
+    expect(made).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'passkey.response.attestationObject' }] },
+    });
+  });
+
+  it('is looked up no more for an address that has failed too often, whose secrets still are', async () => {
+    const { authenticator } = await joined('viewer');
+    const RATE_LIMIT_FAILED_AUTH = { perSecond: 0.001, burst: 1 };
+    const strict = await serveApi(db, { config: { ...api.deps.config, RATE_LIMIT_FAILED_AUTH } });
+    const strictly = (path: string, body: object) =>
+      send(strict.url, 'POST', path, body, { 'sec-fetch-site': 'same-origin' });
+    const { options, sealed } = await optionsFor({});
+    expect(await strictly('/console/passkey-options', { invitation: 'x' })).toMatchObject({ status: 401 });
+    const right = { sealed, passkey: authenticator.sign(options) };
+    expect(await strictly('/console/session', right)).toMatchObject({ status: 429 });
+    const { clientId, clientSecret } = shop;
+    expect(await strictly('/console/session', { clientId, clientSecret })).toMatchObject({ status: 201 });
+    await strict.close();
   });
 
   it('is its person’s alone: a row that somebody has planted for another signs nobody in', async () => {

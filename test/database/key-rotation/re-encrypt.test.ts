@@ -1,5 +1,6 @@
 import type { Database } from '../../../src/database/pool/connection';
 import { banksOfEmail, updateCustomer } from '../../../src/database/customer/find-customers';
+import { addClient, disableClient } from '../../../src/database/entity/client-credential';
 import { onboardBatch } from '../../../src/database/customer/migrate-customers';
 import { enrolDevice, openDeviceToken } from '../../../src/database/customer/link-device';
 import { claimKey, storeAnswer } from '../../../src/database/call/idempotency';
@@ -53,6 +54,13 @@ const onboard = (ring: Keyring, bankId: string) =>
   db.transaction((trx) => onboardBatch(keyed(trx, ring), bankId, [{ person: ADA }]));
 const enrol = (ring: Keyring, holderId: string) =>
   db.transaction((trx) => enrolDevice(keyed(trx, ring), holderId, 'fingerprint-of-a-phone'));
+/** Adds a client whose secret is hashed with the old key. */
+async function addedTo(entityId: string, name: string) {
+  const wanted = { entityId, name, scopes: ['read'] as const };
+  const added = await db.transaction((trx) => addClient(keyed(trx, old), OPERATOR, wanted));
+  if (!added) throw new Error(`there is no ${entityId}`);
+  return added;
+}
 const request = (ring: Keyring, callerId: string) => ({
   callerId,
   path: '/v1/things',
@@ -87,6 +95,10 @@ describe('encrypting again', () => {
     await db.transaction((trx) => useInvitation(keyed(trx, old), { requestId: null }, invitation, passkey));
     await recordOutcome(keyed(db, old), deliveryId, 1, { responseHead: 'echo' });
 
+    // A client that was disabled never sends its secret again: it keeps no key.
+    const [till, gone] = [await addedTo(merchantId, 'till'), await addedTo(merchantId, 'gone')];
+    await db.transaction((trx) => disableClient(trx, OPERATOR, gone.clientId));
+
     // Meanwhile, with both keys in the ring, what the old one indexed is found, and held to be
     // there already.
     expect((await onboard(both, bankId)).summary.duplicates).toBe(1);
@@ -96,8 +108,8 @@ describe('encrypting again', () => {
     const claimed = await db.transaction((trx) => claimKey(keyed(trx, both), request(both, merchantId)));
     expect(claimed).toMatchObject({ outcome: 'done', answer: { body: { n: 1 } } });
     const [before] = (await keyUse(keyed(owner, both))).filter(({ kid }) => kid === old.current);
-    expect(before).toMatchObject({ ring: 'full', paymentIds: 1, deviceIds: 1, clientSecrets: 3 });
-    await renewHashes(keyed(db, both), standing);
+    expect(before).toMatchObject({ ring: 'full', paymentIds: 1, deviceIds: 1, clientSecrets: 4 });
+    await renewHashes(keyed(db, both), { credentials: { ...standing.credentials, till } });
     expect(before?.encrypts).toMatchObject({
       'customers.email_encrypted': 1,
       'customers.phone_encrypted': 1,

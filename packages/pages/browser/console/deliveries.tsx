@@ -22,8 +22,6 @@ export const Deliveries = ({ address: { id } }: { address: Address }) =>
 const ALL = { status: '' as keyof typeof STATES, webhookType: '', from: '', to: '' };
 
 const DELIVERIES = '/v1/webhooks/deliveries';
-const pageOf = (asked: Parameters<typeof query>[0]) =>
-  ask<'listDeliveries'>(`${DELIVERIES}${query({ ...asked, limit: 100 })}`);
 
 function DeliveryList() {
   const { chosen, asked, sorting, choose, go } = usePaged(ALL);
@@ -108,7 +106,8 @@ const EACH_MS = 100;
 async function failedOf(filter: typeof ALL): Promise<string[]> {
   const ids: string[] = [];
   for (let page = 1, isLast = false; !isLast && ids.length < SENT_MAX; page++) {
-    const found = await pageOf({ ...filter, page, sortOrder: 'asc' });
+    const asked = query({ ...filter, page, limit: 100, sortOrder: 'asc' });
+    const found = await ask<'listDeliveries'>(`${DELIVERIES}${asked}`);
     const open = found.deliveries.filter(({ withdrawnAt }) => withdrawnAt === undefined);
     ids.push(...open.map(({ deliveryId }) => deliveryId));
     isLast = found.deliveries.length < found.limit;
