@@ -14,7 +14,7 @@ export interface Caller {
   person?: CallingPerson | undefined;
 }
 
-export interface CallingPerson {
+interface CallingPerson {
   personId: string;
   role: PersonRole;
   passkeyId: string;

@@ -112,6 +112,13 @@ describe('what a role may do', () => {
   });
 });
 
+async function actsIn(by: Caller, { reference }: { reference: string }) {
+  const { timeline } = await by.read(`/v1/transaction-details?reference=${reference}`);
+  return (timeline as { text: string }[])
+    .map(({ text }) => text)
+    .filter((text) => text.startsWith('person.initiate'));
+}
+
 describe('an act of a person', () => {
   it('is on record with the person, once, in the transaction of what it did', async () => {
     const standing = await standingApproval(db);
@@ -176,12 +183,6 @@ describe('an act of a person', () => {
       { reference: other.reference },
       { 'x-request-id': requestId },
     );
-    const actsIn = async (by: Caller, { reference }: { reference: string }) => {
-      const { timeline } = await by.read(`/v1/transaction-details?reference=${reference}`);
-      return (timeline as { text: string }[])
-        .map(({ text }) => text)
-        .filter((text) => text.startsWith('person.initiate'));
-    };
     const act = `person.initiate_refund on ${shop.entityId}, by the clerk`;
     const request = `request ${requestId}`;
     expect(await actsIn(parties.merchant, one)).toEqual([

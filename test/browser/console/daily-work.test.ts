@@ -201,7 +201,7 @@ describe.each([1280, 390])('with the console, %i pixels wide,', (width) => {
       ['Approve recurring', 'approve_recurring'],
     ] as const) {
       await button(page, 'Change what Merchant may charge').click();
-      await page.getByLabel(name).filter({ visible: true }).check();
+      await page.getByLabel('The customer’s decision').selectOption(decision);
       await expectGoodPage(page);
       await button(page, 'Yes, the customer says so').filter({ visible: true }).click();
       await shows(page, `Merchant: The decision is ${decision} from the next charge on.`);

@@ -4,7 +4,7 @@ import { money } from '../parts/money';
 import { Act } from './act';
 import { to, type Address } from './address';
 import { ask, change, query } from './api';
-import { usePaged } from './choice';
+import { Choice, usePaged } from './choice';
 import { Consent } from './consent';
 import { useMoment, useSession } from './context';
 import { Show, useAnswered, useLoaded, useNotice } from './loaded';
@@ -174,12 +174,12 @@ function Allowed({ id }: { id: string }) {
   );
 }
 
-const CHOICES = {
-  approve_recurring: 'Charges need no further approval',
-  approve_once: 'The customer approves each charge',
-  suspended: 'No charges for now: schedules wait',
-  deny: 'No charges any more: schedules are cancelled',
-} as const;
+const CHOICES: Record<string, string> = {
+  approve_recurring: 'Approve recurring: charges need no further approval',
+  approve_once: 'Approve once: the customer approves each charge',
+  suspended: 'Suspended: no charges for now, schedules wait',
+  deny: 'Deny: no charges any more, schedules are cancelled',
+};
 
 /** Without limits in the call the terms stay. */
 function Decide({ of: one, done }: { of: Decision; done: (message: string) => void }) {
@@ -203,24 +203,8 @@ function Decide({ of: one, done }: { of: Decision; done: (message: string) => vo
       }}
       done={done}
     >
-      <fieldset>
-        <legend class="quiet small">The limits stay as they are, and the merchant is told</legend>
-        {Object.entries(CHOICES).map(([decision, means]) => (
-          <label class="choice" key={decision}>
-            <input
-              type="radio"
-              name={`decision-${one.id}`}
-              required
-              checked={decision === said}
-              onChange={() => say(decision)}
-            />
-            <span>
-              {stateInWords(decision)}
-              <span class="quiet small"> {means}</span>
-            </span>
-          </label>
-        ))}
-      </fieldset>
+      <Choice name="The customer’s decision" value={said} names={CHOICES} choose={say} />
+      <p>The limits stay as they are, and the merchant is told.</p>
     </Act>
   );
 }

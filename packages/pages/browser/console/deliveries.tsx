@@ -32,8 +32,6 @@ export const Deliveries = ({ address: { id, parameters } }: { address: Address }
 const ALL = { status: '' as keyof typeof STATES, webhookType: '', from: '', to: '' };
 
 const DELIVERIES = '/v1/webhooks/deliveries';
-const pageOf = (asked: Parameters<typeof query>[0]) =>
-  ask<'listDeliveries'>(`${DELIVERIES}${query({ ...asked, limit: 100 })}`);
 
 /** @param given the filter of the address that led here */
 function DeliveryList({ given }: { given: string | null }) {
@@ -120,7 +118,8 @@ const EACH_MS = 100;
 async function failedOf(filter: typeof ALL): Promise<string[]> {
   const ids: string[] = [];
   for (let page = 1, isLast = false; !isLast && ids.length < SENT_MAX; page++) {
-    const found = await pageOf({ ...filter, page, sortOrder: 'asc' });
+    const asked = query({ ...filter, page, limit: 100, sortOrder: 'asc' });
+    const found = await ask<'listDeliveries'>(`${DELIVERIES}${asked}`);
     ids.push(...found.deliveries.map(({ deliveryId }) => deliveryId));
     isLast = found.deliveries.length < found.limit;
   }

@@ -51,6 +51,7 @@ function Console() {
   const found = (own?: Session) => setWho({ session: own, known: true, ended: false });
   useEffect(() => {
     watchSession({ ended: () => setWho({ known: true, ended: true }), renewed: found });
+    addEventListener('hashchange', () => setInvitation((before) => takeInvitation() ?? before));
     readSession().then(found, (failed: unknown) => setError(inWords(failed)));
   }, []);
 
