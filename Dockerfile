@@ -1,7 +1,7 @@
 # One image for the API, the worker and the migrations; the command tells which:
 #
 #     node --max-old-space-size=384 dist/src/api/main.js
-#     node dist/src/worker/main.js
+#     node --max-semi-space-size=64 --min-semi-space-size=16 dist/src/worker/main.js
 #     node dist/src/cli/main.js migrate
 
 # Pin it by digest as well where the registry is not yours: docs/operations.md says how.

@@ -147,7 +147,7 @@ async function makeSchemas(sqlTool: string, port: number, password: string): Pro
     promisify(execFile)(
       sqlTool,
       [
-        '--plugin=postgres12',
+        '--plugin=postgres12_pgx',
         '--ep=127.0.0.1',
         `--port=${port}`,
         `--user=${LOGIN}`,
@@ -175,7 +175,7 @@ function writeConfig(folder: string, ports: Ports, password: string): void {
   };
   const store = (databaseName: string, most: number) => ({
     sql: {
-      pluginName: 'postgres12',
+      pluginName: 'postgres12_pgx',
       databaseName,
       connectAddr: `127.0.0.1:${ports.postgres}`,
       connectProtocol: 'tcp',

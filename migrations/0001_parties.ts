@@ -275,18 +275,18 @@ export const sql = `
 
     CREATE TABLE passkeys (
       -- In base64url. A session names its passkey, in a cookie that browsers keep up to 4 kB.
-      credential_id text PRIMARY KEY CHECK (length(credential_id) BETWEEN 1 AND 700),
-      person_id     text NOT NULL REFERENCES persons,
+      credential_id        text PRIMARY KEY CHECK (length(credential_id) BETWEEN 1 AND 700),
+      person_id            text NOT NULL REFERENCES persons,
       -- Of the person.
-      entity_id     text NOT NULL REFERENCES entities,
-      -- COSE.
-      public_key    bytea NOT NULL CHECK (length(public_key) <= 2048),
+      entity_id            text NOT NULL REFERENCES entities,
+      -- COSE, in base64.
+      public_key_encrypted bytea NOT NULL CHECK (length(public_key_encrypted) <= 4096),
       -- Uses that the authenticator has counted; many count none.
-      counter       bigint NOT NULL CHECK (counter >= 0),
-      created_at    timestamptz NOT NULL DEFAULT clock_timestamp()
+      counter              bigint NOT NULL CHECK (counter >= 0),
+      created_at           timestamptz NOT NULL DEFAULT clock_timestamp()
     );
     CREATE INDEX passkeys_of_person ON passkeys (person_id);
-    GRANT SELECT, INSERT (credential_id, person_id, entity_id, public_key, counter), UPDATE (counter),
+    GRANT SELECT, INSERT (credential_id, person_id, entity_id, public_key_encrypted, counter), UPDATE (counter),
       DELETE ON passkeys TO assent_app;
 
     CREATE TRIGGER passkeys_record_time BEFORE INSERT ON passkeys
@@ -352,7 +352,8 @@ export const sql = `
       -- Null where the act moves none.
       amount            amount,
       currency          currency,
-      state             text NOT NULL CHECK (state IN ('alone', 'waiting', 'approved', 'refused')),
+      state             text NOT NULL
+                        CHECK (state IN ('alone', 'waiting', 'approved', 'refused', 'lapsed')),
       decided_by        text REFERENCES persons,
       decided_at        timestamptz,
       -- The code by which the approved act itself was refused.

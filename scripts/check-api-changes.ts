@@ -92,9 +92,8 @@ function compare(released: OpenApiDocument, current: OpenApiDocument): ApiChange
     for (const [n, document] of [released, current].entries())
       writeFileSync(path.join(folder, `${n}.json`), JSON.stringify(withWebhooksRead(withoutNames(document))));
     // The policy: whoever calls takes a word or a webhook that is new to it for an unknown one.
-    const added = ['enum-value', 'any-of'].map((what) => `response-property-${what}-added`);
-    const harmless = [...added, ...(hasScopes(released) ? [] : FIRST_SCOPES)].map((id) => `${id} info\n`);
-    writeFileSync(path.join(folder, 'levels.txt'), harmless.join(''));
+    const added = ['enum-value', 'any-of'].map((what) => `response-property-${what}-added info\n`);
+    writeFileSync(path.join(folder, 'levels.txt'), added.join(''));
     const ran = spawnSync(
       'go',
       `run ${OASDIFF} changelog 0.json 1.json --format json --severity-levels levels.txt`
@@ -105,7 +104,11 @@ function compare(released: OpenApiDocument, current: OpenApiDocument): ApiChange
     if (ran.error)
       throw new Error('oasdiff is run with Go, which is missing: install it', { cause: ran.error });
     if (ran.status !== 0) throw new Error(ran.stderr);
-    return (JSON.parse(ran.stdout || '[]') as ApiChange[]).filter(({ section }) => section !== 'info');
+    const changes = JSON.parse(ran.stdout || '[]') as ApiChange[];
+    const harmless = hasScopes(released) ? [] : FIRST_SCOPES;
+    return changes
+      .filter(({ section }) => section !== 'info')
+      .map((one) => (harmless.includes(one.id) ? { ...one, level: 1 } : one));
   } finally {
     rmSync(folder, { recursive: true });
   }

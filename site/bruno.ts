@@ -1,16 +1,7 @@
 import { strToU8, zipSync } from 'fflate';
 import type { OpenApiDocument } from '../src/api/openapi/document';
-import {
-  all,
-  exampleOf,
-  isKeyed,
-  needed,
-  needsToken,
-  parametersOf,
-  requestBodyOf,
-  type Body,
-  type Described,
-} from './operation';
+import { all, exampleOf, isKeyed, needed, needsToken, parametersOf, requestBodyOf } from './operation';
+import type { Described } from './operation';
 
 /** The operations as a collection for Bruno (usebruno.com), in the folders of the reference. */
 
@@ -20,84 +11,63 @@ const bru = require('@usebruno/lang') as Record<
   (json: object) => string
 >;
 
-const NAME = 'Assent';
-/** The one body of a file, which stands beside the requests. */
-const [FILE, FILE_TYPE] = ['statement.csv', 'text/csv'];
-
-/** @returns a zip, which Bruno imports, or opens once it is unpacked */
-export function brunoCollection(document: OpenApiDocument): Uint8Array {
-  const described = all(document, document.paths);
-  const folders = (document['tags'] as { name: string }[]).map(({ name }) => ({
-    name,
-    own: described.filter(({ operation }) => operation.tags.includes(name)),
-  }));
-  const files = new Map([
-    ['bruno.json', JSON.stringify({ version: '1', name: NAME, type: 'collection' })],
-    ['collection.bru', bru.jsonToCollectionBru({ auth: { mode: 'oauth2', oauth2: TOKEN } })],
-    ['environments/Sandbox.bru', bru.envJsonToBruV2({ variables: VARIABLES })],
-    [FILE, String(described.map(requestBodyOf).find((body) => body?.type === FILE_TYPE)?.example)],
-    ...folders
-      .filter(({ own }) => own.length > 0)
-      .flatMap(({ name, own }, n) => [
-        [`${name}/folder.bru`, bru.jsonToCollectionBru({ meta: { name, seq: n + 1 } })] as const,
-        ...own.map((one, at) => [`${name}/${one.id}.bru`, requestOf(one, at + 1)] as const),
-      ]),
-  ]);
-  // The same bytes from each build.
-  const options = { mtime: '1980-01-01' };
-  return zipSync(
-    Object.fromEntries([...files].map(([name, text]) => [`${NAME}/${name}`, [strToU8(text), options]])),
-  );
-}
-
 /** Bruno fetches a token, keeps it while it is good, and fetches the next. */
 const TOKEN = {
   grantType: 'client_credentials',
   accessTokenUrl: '{{baseUrl}}/v1/oauth/token',
-  clientId: '{{clientId}}',
-  clientSecret: '{{clientSecret}}',
+  clientId: '{{client_id}}',
+  clientSecret: '{{client_secret}}',
   scope: '{{scope}}',
   credentialsPlacement: 'body',
   credentialsId: 'credentials',
   tokenPlacement: 'header',
   tokenHeaderPrefix: 'Bearer',
-  autoFetchToken: true,
-  autoRefreshToken: false,
 };
+const VARIABLES = { baseUrl: 'http://localhost:3000', client_id: '', client_secret: '', scope: '' };
+/** The body of a file stands beside the requests. */
+const FILE = 'statement.csv';
 
-/** A secret stays on the machine, out of the collection's files. */
-const VARIABLES = [
-  { name: 'baseUrl', value: 'http://localhost:3000', enabled: true },
-  { name: 'clientId', value: '', enabled: true },
-  { name: 'scope', value: '', enabled: true },
-  { name: 'clientSecret', value: '', enabled: true, secret: true },
-];
+/** @returns a zip, which Bruno imports, or opens once it is unpacked */
+export function brunoCollection(document: OpenApiDocument): Uint8Array {
+  const described = all(document, document.paths);
+  const folders = new Set(described.map(folderOf));
+  // Bruno keeps a secret on the machine, out of the collection's files.
+  const variables = Object.entries(VARIABLES).map(([name, value]) => {
+    return { name, value, enabled: true, secret: name === 'client_secret' };
+  });
+  const file = described.map(requestBodyOf).find((body) => body?.type === 'text/csv');
+  const files: [name: string, text: string][] = [
+    ['bruno.json', JSON.stringify({ version: '1', name: 'Assent', type: 'collection' })],
+    ['collection.bru', bru.jsonToCollectionBru({ auth: { mode: 'oauth2', oauth2: TOKEN } })],
+    ['environments/Sandbox.bru', bru.envJsonToBruV2({ variables })],
+    [FILE, String(file?.example)],
+    ...(document['tags'] as { name: string }[]).flatMap(({ name }, n): [string, string][] =>
+      folders.has(name)
+        ? [[`${name}/folder.bru`, bru.jsonToCollectionBru({ meta: { name, seq: n + 1 } })]]
+        : [],
+    ),
+    ...described.map((one, n): [string, string] => [`${folderOf(one)}/${one.id}.bru`, requestOf(one, n + 1)]),
+  ];
+  return zipSync(Object.fromEntries(files.map(([name, text]) => [`Assent/${name}`, strToU8(text)])));
+}
 
-const OWN: Record<string, string> = {
-  client_id: TOKEN.clientId,
-  client_secret: TOKEN.clientSecret,
-  scope: TOKEN.scope,
-};
+const folderOf = ({ operation }: Described) => operation.tags[0] ?? '';
 
 function requestOf(one: Described, seq: number): string {
   const { method, path, operation, document } = one;
-  const params = parametersOf(one).map(({ name, in: type, required: enabled = false, schema }) => ({
-    name,
-    value: String(exampleOf(schema, document)),
-    type,
-    enabled,
-  }));
-  const query = new URLSearchParams(needed(one, 'query')).toString();
-  const { mode = 'none', ...body } = bodyIn(requestBodyOf(one));
+  const query = decodeURIComponent(new URLSearchParams(needed(one, 'query')).toString());
+  const { mode = 'none', ...body } = bodyOfRequest(one);
   return bru.jsonToBruV2({
     meta: { name: String(operation['summary']), type: 'http', seq },
     http: {
       method,
-      url: `{{baseUrl}}${path.replaceAll(/\{(\w+)\}/g, ':$1')}${query && `?${decodeURIComponent(query)}`}`,
+      url: `{{baseUrl}}${path.replaceAll(/\{(\w+)\}/g, ':$1')}${query && `?${query}`}`,
       body: mode,
       auth: needsToken(one) ? 'inherit' : 'none',
     },
-    params,
+    params: parametersOf(one).map(({ name, in: type, required: enabled = false, schema }) => {
+      return { name, type, enabled, value: String(exampleOf(schema, document)) };
+    }),
     headers: isKeyed(one) ? [{ name: 'Idempotency-Key', value: '{{$guid}}', enabled: true }] : [],
     body,
     settings: { encodeUrl: true },
@@ -106,15 +76,14 @@ function requestOf(one: Described, seq: number): string {
 }
 
 /** A body, and what Bruno calls its kind. */
-function bodyIn(body: Body | undefined) {
-  if (!body) return {};
-  const { type, example } = body;
+function bodyOfRequest(one: Described) {
+  const { type, example } = requestBodyOf(one) ?? {};
+  if (type === undefined) return {};
   if (type === 'application/json') return { mode: 'json', json: JSON.stringify(example, undefined, 2) };
-  if (type === FILE_TYPE)
+  if (type === 'text/csv')
     return { mode: 'file', file: [{ filePath: FILE, contentType: type, selected: true }] };
-  const fields = Object.entries(example as Record<string, string>);
-  return {
-    mode: 'formUrlEncoded',
-    formUrlEncoded: fields.map(([name, value]) => ({ name, value: OWN[name] ?? value, enabled: true })),
-  };
+  const fields = Object.entries(example as Record<string, string>).map(([name, value]) => {
+    return { name, value: name in VARIABLES ? `{{${name}}}` : value, enabled: true };
+  });
+  return { mode: 'formUrlEncoded', formUrlEncoded: fields };
 }

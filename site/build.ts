@@ -147,5 +147,5 @@ function overview(document: OpenApiDocument, reference: ReturnType<typeof refere
     )
     .join('');
   const start = first?.html.replaceAll(/<(\/?)h1>/g, '<$1h2>') ?? '';
-  return `<h1>Reference</h1>${start}${lists}<h2 id="bruno">In Bruno</h2><p><a href="/docs/${COLLECTION}" download>A collection</a> for <a href="https://www.usebruno.com">Bruno</a> has these operations. Import it, and set <code>clientId</code> and <code>clientSecret</code> of its environment.</p><h2 id="calls">Every call</h2>${render(description).html}`;
+  return `<h1>Reference</h1>${start}${lists}<h2 id="bruno">In Bruno</h2><p><a href="/docs/${COLLECTION}" download>A collection</a> for <a href="https://www.usebruno.com">Bruno</a> has these operations. Import it, and set <code>client_id</code> and <code>client_secret</code> of its environment.</p><h2 id="calls">Every call</h2>${render(description).html}`;
 }

@@ -69,7 +69,7 @@ function typeScript(one: Described): string {
     ...(body && { body: body.example, ...(body.type !== 'application/json' && { contentType: body.type }) }),
     ...(isKeyed(one) && { idempotencyKey: KEY }),
   };
-  const told = Object.keys(request).length > 0 ? `, ${literal(request, TYPESCRIPT)}` : '';
+  const told = Object.keys(request).length > 0 ? `, ${literal(request)}` : '';
   const [[, answer] = []] = Object.entries(operation.responses);
   if (bodyOf(answer?.content)?.type === 'text/csv')
     return `for await (const chunk of await assent.download('${id}'${told})) {\n  process.stdout.write(chunk);\n}`;
@@ -88,70 +88,52 @@ assent = requests.Session()
 assent.headers["Authorization"] = f"Bearer {answer.json()['access_token']}"`;
 
 function python(one: Described): string {
-  const body = requestBodyOf(one);
-  const queries = Object.fromEntries(needed(one, 'query'));
-  const isJson = body?.type === 'application/json';
-  const headers = {
-    ...(isKeyed(one) && { 'Idempotency-Key': KEY }),
-    ...(body && !isJson && { 'Content-Type': body.type }),
-  };
+  const { type, example } = requestBodyOf(one) ?? {};
   if (one.path === TOKEN_PATH)
     return SESSION(
-      literal(body?.example, PYTHON).replaceAll(/"(\w+)": ".*"/g, (row, name: string) =>
+      inPython(example).replaceAll(/"(\w+)": ".*"/g, (row, name: string) =>
         name in OWN ? `"${name}": os.environ["${OWN[name]}"]` : row,
       ),
     );
-  const given = (name: string, value: object) =>
-    Object.keys(value).length > 0 ? [`${name}=${literal(value, PYTHON, PYTHON.indent)}`] : [];
-  const args = [
-    `f"{ASSENT}${addressOf(one)}"`,
-    ...given('params', queries),
-    ...given('headers', headers),
-    ...(isJson ? given('json', body.example as object) : body ? ['data=open("statement.csv", "rb")'] : []),
-    'timeout=15',
-  ];
-  const [call, line] = [`${needsToken(one) ? 'assent' : 'requests'}.${one.method}`, args.join(', ')];
-  const told =
-    line.length < 60 && !line.includes('\n') ? line : `\n${args.map((each) => `    ${each},\n`).join('')}`;
+  const isJson = type === 'application/json';
+  const headers = {
+    ...(isKeyed(one) && { 'Idempotency-Key': KEY }),
+    ...(type !== undefined && !isJson && { 'Content-Type': type }),
+  };
+  const args = Object.entries({ params: Object.fromEntries(needed(one, 'query')), headers }).flatMap(
+    ([name, given]) => {
+      const rows = Object.entries(given).map(([key, value]) => `"${key}": ${JSON.stringify(value)}`);
+      return rows.length > 0 ? [`, ${name}={${rows.join(', ')}}`] : [];
+    },
+  );
+  if (isJson) args.push(`, json=${inPython(example)}`);
+  else if (type !== undefined) args.push(', data=open("statement.csv", "rb")');
+  const call = `${needsToken(one) ? 'assent' : 'requests'}.${one.method}(f"{ASSENT}${addressOf(one)}"`;
   const [[, answer] = []] = Object.entries(one.operation.responses);
   const shown = bodyOf(answer?.content)?.type === 'application/json' ? 'json()' : 'text';
-  return `answer = ${call}(${told})\nprint(answer.status_code, answer.${shown})`;
+  return `answer = ${call}${args.join('')}, timeout=15)\nprint(answer.status_code, answer.${shown})`;
 }
 
-/** How a language's formatter writes values. */
-interface Style {
-  indent: string;
-  braces: [open: string, close: string];
-  text: (text: string) => string;
-  name: (name: string) => string;
-  words: Record<string, string>;
-}
+/** JSON is Python, but for three words. */
+const inPython = (value: unknown) =>
+  JSON.stringify(value, undefined, 4).replaceAll(
+    /("(?:\\.|[^"\\])*")|true|false|null/g,
+    (word, text?: string) => text ?? WORDS[word] ?? '',
+  );
+const WORDS: Record<string, string> = { true: 'True', false: 'False', null: 'None' };
 
-const single = (text: string) => (/['\n]/.test(text) ? JSON.stringify(text) : `'${text}'`);
-const TYPESCRIPT: Style = {
-  indent: '  ',
-  braces: ['{ ', ' }'],
-  text: single,
-  name: (name) => (/^\w+$/.test(name) ? name : single(name)),
-  words: {},
-};
-/** Strings of JSON are Python's, too. */
-const PYTHON: Style = {
-  indent: '    ',
-  braces: ['{', '}'],
-  text: (text) => JSON.stringify(text),
-  name: (name) => JSON.stringify(name),
-  words: { true: 'True', false: 'False', null: 'None' },
-};
-
-function literal(value: unknown, style: Style, indent = ''): string {
-  const inner = indent + style.indent;
-  if (typeof value === 'string') return style.text(value);
-  if (typeof value !== 'object' || value === null) return style.words[String(value)] ?? String(value);
+/** As prettier would write it. */
+function literal(value: unknown, indent = ''): string {
+  const inner = `${indent}  `;
+  if (typeof value === 'string')
+    return value.includes("'") || value.includes('\n') ? JSON.stringify(value) : `'${value}'`;
+  if (typeof value !== 'object' || value === null) return String(value);
   const rows = Array.isArray(value)
-    ? value.map((one) => literal(one, style, inner))
-    : Object.entries(value).map(([name, one]) => `${style.name(name)}: ${literal(one, style, inner)}`);
-  const [open, close] = Array.isArray(value) ? ['[', ']'] : style.braces;
+    ? value.map((one) => literal(one, inner))
+    : Object.entries(value).map(
+        ([name, one]) => `${/^\w+$/.test(name) ? name : `'${name}'`}: ${literal(one, inner)}`,
+      );
+  const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{ ', ' }'];
   const line = `${open}${rows.join(', ')}${close}`;
   if (line.length < 60 && !line.includes('\n')) return line;
   return `${open.trim()}\n${rows.map((row) => `${inner}${row},\n`).join('')}${indent}${close.trim()}`;

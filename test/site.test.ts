@@ -274,15 +274,15 @@ test('the collection for Bruno has each operation in the folder of its section, 
     ].toSorted(),
   );
   const { variables } = bruno.bruToEnvJsonV2(files.get('environments/Sandbox.bru') ?? '');
-  expect(variables.filter(({ secret }) => secret).map(({ name }) => name)).toEqual(['clientSecret']);
+  expect(variables.filter(({ secret }) => secret).map(({ name }) => name)).toEqual(['client_secret']);
   expect(bruno.collectionBruToJson(files.get('collection.bru') ?? '')).toMatchObject({
     auth: { mode: 'oauth2', oauth2: { accessTokenUrl: '{{baseUrl}}/v1/oauth/token', autoFetchToken: true } },
   });
 
   const own: Record<string, string> = {
     baseUrl: 'http://a',
-    clientId: 'c',
-    clientSecret: 's',
+    client_id: 'c',
+    client_secret: 's',
     scope: 'read bill',
     $guid: 'order-4711',
   };

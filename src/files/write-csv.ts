@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { stringify } from 'csv-stringify';
+import { wallClock } from '../domain/calendar';
 
 /** A CSV file of any length, which is made while it is read. */
 export interface CsvFile {
@@ -8,6 +9,8 @@ export interface CsvFile {
   columns: readonly string[];
   /** Columns of computed numbers: their leading minus is no formula. */
   numbers?: readonly string[];
+  /** In which times are written, as `2026-03-02 09:00:00`; without it as instants of RFC 3339. */
+  timeZone?: string;
   /** Read only as fast as the file is taken, so its memory stays the same at any length. */
   pages: AsyncGenerator<object[], void, void>;
 }
@@ -22,13 +25,14 @@ export const eachChunk = (file: CsvFile, take: (chunk: Buffer) => unknown): Prom
 const TEXT = /[^\w.:+-]/;
 
 /** Makes the bytes of records, as RFC 4180 has them. */
-export const csvOf = ({ columns, numbers = [] }: Pick<CsvFile, 'columns' | 'numbers'>) =>
+export const csvOf = ({ columns, numbers = [], timeZone }: Omit<CsvFile, 'pages'>) =>
   stringify({
     header: true,
     columns: [...columns],
     cast: {
       string: (value: string, { column }) => (numbers.includes(String(column)) ? value : harmless(value)),
-      date: (value: Date) => value.toISOString(),
+      date: (value: Date) =>
+        timeZone === undefined ? value.toISOString() : wallClock(value, timeZone).replace('T', ' '),
       object: (value: object) => harmless(JSON.stringify(value)),
     },
     record_delimiter: 'windows',

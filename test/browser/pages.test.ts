@@ -123,7 +123,7 @@ describe('a page', () => {
 
   it('that anybody could not use, or that wants a part from elsewhere, is told from a good one to its end', async () => {
     const page = await browser.open(`${api.url}/console`);
-    await page.getByLabel('Client id').waitFor();
+    await page.getByRole('button', { name: 'Use your passkey' }).waitFor();
     await expectGoodPage(page);
     const image = 'http://127.0.0.1:9/a.png';
     await page.evaluate(`document.body.insertAdjacentHTML('beforeend', '<img src="${image}">')`);

@@ -1,5 +1,5 @@
-import { SCOPES } from '../../src/domain/scope';
 import { userInfo } from 'node:os';
+import { SCOPES } from '../../src/domain/scope';
 import { enter, serveApi, type ServedApi } from '../support/api';
 import { createCli } from '../support/cli';
 import { asSchemaLogin, databaseOfFile } from '../support/database';
@@ -52,7 +52,7 @@ describe('the audit record', () => {
       ['entity.trust_set', 'checked', { trustLevel: 'untrusted' }, { trustLevel: 'trusted' }],
       ['client_secret.rotated', 'yearly', null, { clientId, previousSecretValidUntil }],
       ['webhook_secret.rotated', null, null, { previousSecretValidUntil: null }],
-      ['token.issued', 'support call', null, { tokenId, expiresInS: 3600, scopes: [...SCOPES] }],
+      ['token.issued', 'support call', null, { tokenId, expiresInS: 3600, scope: SCOPES.join(' ') }],
       ['entity.tokens_revoked', 'stolen', null, null],
       ['entity.disabled', 'a stolen token', { status: 'active' }, { status: 'disabled' }],
       ['entity.enabled', null, { status: 'disabled' }, { status: 'active' }],

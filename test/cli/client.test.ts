@@ -2,6 +2,7 @@ import { addClient, CLIENT_STANDING_TTL_MS } from '../../src/database/entity/cli
 import { apiOfFile, enter, send, signIn, tokenOf } from '../support/api';
 import { createCli } from '../support/cli';
 import { keys } from '../support/keyring';
+import { openTransaction, waitsForALock } from '../support/open-transaction';
 import { OPERATOR } from '../support/operator';
 
 const { api, database: test } = apiOfFile({
@@ -18,6 +19,8 @@ interface Audit {
 }
 const add = (entityId: string, name: string, scopes: string) =>
   cli.json<Client>('client', 'add', '--entity', entityId, '--name', name, '--scopes', scopes);
+
+const refused = async (...words: string[]) => (await cli.run('client', ...words)).err;
 
 const status = async (token: string) =>
   (await send(api.url, 'GET', '/v1/webhooks/endpoint', undefined, { authorization: `Bearer ${token}` }))
@@ -94,7 +97,6 @@ it('has the prompt back after a client’s end only when no process takes its to
 
 it('refuses what is unknown, a name that is taken, and a client too many, also of two at once', async () => {
   const { entityId } = await enter(api, 'merchant');
-  const refused = async (...words: string[]) => (await cli.run('client', ...words)).err;
   const named = ['--name', 'x', '--scopes', 'read'];
   expect(await refused('add', '--entity', 'mch_none', ...named)).toMatch(/there is no such entity/);
   expect(await refused('list', '--entity', 'mch_none')).toMatch(/there is no such entity/);
@@ -104,11 +106,17 @@ it('refuses what is unknown, a name that is taken, and a client too many, also o
   expect(await refused(...scopes, 'read,all')).toMatch(/--scopes takes some of read,bill,refund,manage/);
   expect(await refused(...scopes, '')).toMatch(/--scopes takes some of/);
 
-  const adding = (name: string) =>
-    test.db.transaction((trx) => addClient(trx, OPERATOR, { entityId, name, scopes: ['read'] }));
+  const wanted = (name: string) => ({ entityId, name, scopes: ['read'] as const });
+  const adding = (name: string) => test.db.transaction((trx) => addClient(trx, OPERATOR, wanted(name)));
   await adding('x');
-  await expect(adding('x')).rejects.toThrow('has a client "x"');
+  await expect(adding('x')).rejects.toThrow(/has a client "x", or 20, .+ disable one/);
   for (let n = 3; n < 20; n += 1) await adding(`client ${n}`);
-  const both = await Promise.allSettled(['one', 'another'].map(adding));
-  expect(both.map(({ status: how }) => how).toSorted()).toEqual(['fulfilled', 'rejected']);
+  const first = await openTransaction(test.db);
+  await addClient(first.trx, OPERATOR, wanted('one'));
+  const second = adding('another').catch((error: unknown) => error);
+  await waitsForALock(test.db);
+  await first.commit();
+  expect(await second).toMatchObject({
+    message: expect.stringContaining('or 20, the most there may be') as string,
+  });
 });

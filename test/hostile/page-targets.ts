@@ -28,6 +28,14 @@ export async function pageTargets(apiUrl: string, parties: Parties): Promise<Tar
     { ...bare, method: 'GET', path: '/pages/{file}' },
     { ...bare, method: 'POST', path: '/console/session', body: credentials, headers: [OWN_PAGE] },
     { ...bare, method: 'GET', path: '/console/session', headers: session },
+    { ...bare, method: 'GET', path: '/console/sign-in' },
+    {
+      ...bare,
+      method: 'POST',
+      path: '/console/passkey-options',
+      body: { invitation: `psn_00000000000000000000000000.${'A'.repeat(43)}` },
+      headers: [OWN_PAGE],
+    },
     // A session of its own, for it ends.
     { ...bare, method: 'DELETE', path: '/console/session', headers: await signIn(apiUrl, credentials) },
     {

@@ -9,6 +9,7 @@ import { onDatabase } from '../../src/database/pool/one-connection';
 import { poll } from '../../src/process/poll';
 import { preparePostgres } from '../../src/start/postgres';
 import { OperatorError } from '../../src/domain/failures';
+import { HEAP } from '../../src/start/own-program';
 import type { Program } from '../../src/start/supervisor';
 import { temporalServer } from '../../src/start/temporal';
 import { findTemporal } from '../../src/start/temporal-binary';
@@ -168,7 +169,7 @@ export async function startStormEngine(
         ...(isApi && { PORT: String(apiPorts[name === 'api-1' ? 0 : 1]) }),
       };
       const main = path.join(built, isApi ? 'api' : 'worker', 'main.js');
-      const args = isApi ? ['--max-old-space-size=384', main] : [main];
+      const args = [...HEAP[isApi ? 'API' : 'worker'], main];
       const program = { command: process.execPath, args, environment: own, cwd: folder };
       processes[name] = restarted(name, { ...program, stopSignal: 'SIGTERM' });
       processes[name].start();

@@ -19,7 +19,7 @@ export class Authenticator {
   /** Makes the passkey. @param faults of an authenticator that does not do as it is asked */
   make(
     options: { challenge: string; rp: { id?: string }; user: { id: string } },
-    faults: { unverified?: boolean; format?: string } = {},
+    faults: { unverified?: boolean; attested?: boolean } = {},
   ) {
     this.userHandle = options.user.id;
     const id = Buffer.from(this.id, 'base64url');
@@ -32,31 +32,36 @@ export class Authenticator {
     ]);
     const credential = Buffer.concat([Buffer.alloc(16), Buffer.from([0, id.length]), id, cose]);
     const data = this.data(options.rp.id ?? '', faults.unverified ? 0x41 : 0x45, credential);
+    const clientDataJSON = this.clientData('webauthn.create', options.challenge);
+    const statement: [Cbor, Cbor][] = [
+      ['alg', -7],
+      ['sig', this.signature(data, clientDataJSON)],
+    ];
     const attestation = map([
-      ['fmt', faults.format ?? 'none'],
-      ['attStmt', new Map()],
+      ['fmt', faults.attested ? 'packed' : 'none'],
+      ['attStmt', new Map(faults.attested ? statement : [])],
       ['authData', data],
     ]);
-    return this.shown({
-      clientDataJSON: this.clientData('webauthn.create', options.challenge),
-      attestationObject: attestation.toString('base64url'),
-    });
+    return this.shown({ clientDataJSON, attestationObject: attestation.toString('base64url') });
   }
 
   /** Signs a challenge. */
   sign(options: { challenge: string; rpId?: string }, faults: { unverified?: boolean } = {}) {
     const data = this.data(options.rpId ?? '', faults.unverified ? 0x01 : 0x05);
     const clientDataJSON = this.clientData('webauthn.get', options.challenge);
-    const hash = createHash('sha256').update(Buffer.from(clientDataJSON, 'base64url')).digest();
-    const signature = createSign('sha256')
-      .update(Buffer.concat([data, hash]))
-      .sign(this.key);
     return this.shown({
       clientDataJSON,
       authenticatorData: data.toString('base64url'),
-      signature: signature.toString('base64url'),
+      signature: this.signature(data, clientDataJSON).toString('base64url'),
       userHandle: this.userHandle,
     });
+  }
+
+  private signature(data: Buffer, clientDataJSON: string): Buffer {
+    const hash = createHash('sha256').update(Buffer.from(clientDataJSON, 'base64url')).digest();
+    return createSign('sha256')
+      .update(Buffer.concat([data, hash]))
+      .sign(this.key);
   }
 
   private shown<Response extends object>(response: Response) {

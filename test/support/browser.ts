@@ -222,3 +222,27 @@ export async function expectGoodPage(page: Page, lacks: readonly string[] = []):
   if (before) await page.setViewportSize(before);
   expect([...takeProblems(page), ...found]).toEqual([]);
 }
+
+/**
+ * Gives a page an authenticator, whose passkeys it keeps.
+ *
+ * @param isUserVerified whether its user can open its lock
+ */
+export async function giveAuthenticator(
+  page: Page,
+  isUserVerified = true,
+  transport: 'internal' | 'usb' = 'internal',
+) {
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('WebAuthn.enable');
+  await devtools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport,
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified,
+      automaticPresenceSimulation: true,
+    },
+  });
+}

@@ -39,7 +39,7 @@ export async function colleague(api: ServedApi, entityId: string, role: PersonRo
 }
 
 /** A session of a person, as a sign-in makes it. */
-export async function signedIn({ deps, url }: ServedApi, holder: Holder, email = ''): Promise<Colleague> {
+async function signedIn({ deps, url }: ServedApi, holder: Holder, email = ''): Promise<Colleague> {
   const { token } = await createAccessTokens(deps).issue({ ...holder, scopes: SCOPES });
   const now = Date.now();
   const csrfToken = 'c'.repeat(43);

@@ -4,7 +4,7 @@ import { answerBillingRequest } from '../../src/database/billing-request/settle-
 import type { Database, Executor } from '../../src/database/pool/connection';
 import { onboardBatch } from '../../src/database/customer/migrate-customers';
 import { applyDecision } from '../../src/database/decision/apply-decision';
-import { authenticateClients, renewHash } from '../../src/database/entity/client-credential';
+import { authenticateClients, renewHash, type Claim } from '../../src/database/entity/client-credential';
 import {
   createEntity,
   setEntityTrust,
@@ -199,7 +199,10 @@ export async function announcedTo(db: Database, entityId: string): Promise<Annou
 }
 
 /** Has the secrets of its parties hashed with the ring's current key, as token calls do. */
-export async function renewHashes(db: Database, { credentials }: Standing): Promise<void> {
+export async function renewHashes(
+  db: Database,
+  { credentials }: { credentials: Record<string, Claim> },
+): Promise<void> {
   const claims = Object.values(credentials);
   for (const [i, client] of (await authenticateClients(db, claims)).entries()) {
     const claim = claims[i];

@@ -466,6 +466,54 @@ export type Schedule = {
   updatedAt: string;
 };
 
+export type FoundSchedule = {
+  /** Id of a recurring schedule */
+  scheduleId: string;
+  /** Id of a merchant */
+  merchantId: string;
+  /** Name of the merchant */
+  merchantName: string;
+  /** Id of a customer */
+  customerId: string;
+  /** Name of the customer’s bank */
+  bankName: string;
+  /** The amount of each charge; in major units */
+  amount: number;
+  /** ISO 4217 code */
+  currency: string;
+  frequency: 'daily' | 'weekly' | 'monthly' | 'yearly';
+  /** Number of `frequency` units between charges */
+  interval: number;
+  /** Due date of the first charge; the later ones are counted from it; UTC */
+  startDate: string;
+  endDate: string | null;
+  /** The schedule is completed after this many billings */
+  maxBillings: number | null;
+  /** Text shown to the customer */
+  description: string | null;
+  /** The merchant’s own data, as it was sent; not shown to banks */
+  metadata?: KeptMetadata;
+  /**
+   * `paused`: by the merchant; `suspended`: the customer’s decision or the merchant’s
+   * trust level does not allow charges, or merchant or bank is disabled; `past_due`: a
+   * declined charge is being retried; `completed`, `cancelled` and `failed` are final
+   */
+  status: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed';
+  suspendedReason: FoundScheduleSuspendedReason | null;
+  nextBillingDate: string | null;
+  /** Billings that ran, successful or failed */
+  billingsCompleted: number;
+  retryAt: string | null;
+  /** The latest decline of a schedule that is `past_due` */
+  lastDecline: FoundScheduleLastDecline | null;
+  /** When it was created; UTC */
+  createdAt: string;
+  /** When it last changed; UTC */
+  updatedAt: string;
+  /** Name of your customer; `null` for all but the bank */
+  customerName: string | null;
+};
+
 export type ForecastDay = {
   /** The calendar day in the network’s time zone */
   date: string;
@@ -2347,6 +2395,18 @@ export type ScheduleLastDecline = {
 };
 
 /** Why it is `suspended`: the first that holds; otherwise `null` */
+export type FoundScheduleSuspendedReason = 'not_approved' | 'consent_not_yet_valid' | 'consent_expired' | 'consent_paused' | 'merchant_not_trusted' | 'party_disabled';
+
+export type FoundScheduleLastDecline = {
+  /** Transaction reference, unique in the network */
+  reference: string;
+  /** Why it was declined, as in `declineReason` */
+  reason: string;
+  /** When it was declined; UTC */
+  at: string;
+};
+
+/** Why it is `suspended`: the first that holds; otherwise `null` */
 export type ScheduleWithBillingsSuspendedReason = 'not_approved' | 'consent_not_yet_valid' | 'consent_expired' | 'consent_paused' | 'merchant_not_trusted' | 'party_disabled';
 
 export type ScheduleWithBillingsLastDecline = {
@@ -4068,6 +4128,47 @@ export type ListSchedulesResult = {
   /** Human-readable text; do not parse it */
   message: string;
   data: ListSchedulesResultData;
+};
+
+export type SearchSchedulesBody = {
+  /** Only those with this status */
+  status?: 'active' | 'paused' | 'suspended' | 'past_due' | 'completed' | 'cancelled' | 'failed' | undefined;
+  /** Only those of a customer with this id */
+  customerId?: string | undefined;
+  /**
+   * A part of the description or of a merchant’s name, a whole id of a schedule or
+   * customer, or the last six characters or more of a customer’s; for a bank also words of
+   * its customer’s name, for others a whole value of `metadata`
+   */
+  search?: string | undefined;
+  /** Only those with a charge on this day of the forecast */
+  dueOn?: string | undefined;
+  /** With `dueOn`: the `days` of that forecast */
+  dueInDays?: number | undefined;
+  /** Format of the answer; takes precedence over the header `Accept` */
+  format?: 'json' | 'csv' | undefined;
+};
+
+export type SearchSchedulesResultData = {
+  /** The entries of this page */
+  schedules: Array<FoundSchedule>;
+  /** Number of entries on all pages, counted up to 10 000 */
+  total: number;
+  /** Present when there are more than the 10 000 entries that are counted */
+  totalIsMinimum?: true;
+  /** Number of this page, from 1 */
+  page: number;
+  /** Entries per page */
+  limit: number;
+};
+
+export type SearchSchedulesResult = {
+  /** The HTTP status */
+  statusCode: 200;
+  success: true;
+  /** Human-readable text; do not parse it */
+  message: string;
+  data: SearchSchedulesResultData;
 };
 
 export type GetForecastResultData = {
@@ -5934,6 +6035,22 @@ export interface Operations {
     };
     answer: ListSchedulesResult;
   };
+  /** Search schedules */
+  searchSchedules: {
+    query?: {
+      /** Page number, from 1 */
+      page?: number | undefined;
+      /** Entries per page */
+      limit?: number | undefined;
+      /** Field to sort by */
+      sortBy?: 'createdAt' | 'amount' | 'nextBillingDate' | undefined;
+      /** Sort order: ascending or descending */
+      sortOrder?: 'asc' | 'desc' | undefined;
+    };
+    body: SearchSchedulesBody;
+    answer: SearchSchedulesResult;
+    file: 'text/csv';
+  };
   /** Forecast the charges of schedules */
   getForecast: {
     query?: {
@@ -6311,6 +6428,7 @@ export interface Operations {
       sortOrder?: 'asc' | 'desc' | undefined;
     };
     answer: ListExceptionsResult;
+    file: 'text/csv';
   };
   /** Retrieve a reconciliation exception */
   getException: {
@@ -6401,8 +6519,8 @@ export interface Operations {
   /** List webhook deliveries */
   listDeliveries: {
     query?: {
-      /** Only those with this status */
-      status?: 'pending' | 'delivered' | 'failed' | undefined;
+      /** Only those with this status; `failed` leaves out those that were `withdrawn` */
+      status?: 'pending' | 'delivered' | 'failed' | 'withdrawn' | undefined;
       /** Only those of this type */
       webhookType?: 'billing.intent' | 'billing.request' | 'billing.intent.response' | 'billing.response' | 'billing.closed' | 'billing.intent.closed' | 'decision.updated' | 'decision.expiring' | 'refund.request' | 'refund.response' | 'refund.returned' | 'exception.opened' | 'exception.resolved' | 'recurring.upcoming' | 'recurring.updated' | 'billing.credit' | 'billing.reversed' | 'migration.completed' | 'webhook.test' | 'webhook.endpoint_changed' | undefined;
       /** Only those created on this day, or at this time, or later */
@@ -6484,6 +6602,7 @@ export const OPERATIONS = {
   getBillingRequest: {'method':'GET','path':'/v1/billing/requests/{billingRequestId}'},
   createSchedule: {'method':'POST','path':'/v1/billing/recurring/create','keyed':true},
   listSchedules: {'method':'GET','path':'/v1/billing/recurring','list':{'items':'schedules','next':'page'}},
+  searchSchedules: {'method':'POST','path':'/v1/billing/recurring/search'},
   getForecast: {'method':'GET','path':'/v1/forecast'},
   getSchedule: {'method':'GET','path':'/v1/billing/recurring/{scheduleId}'},
   changeSchedule: {'method':'PATCH','path':'/v1/billing/recurring/{scheduleId}'},

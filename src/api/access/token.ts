@@ -33,18 +33,13 @@ export function tokenEndpoint(login: ClientLogin, failures: FailedAuthentication
     // RFC 6749 §5.1 asks for both, the second for caches of its time.
     res.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' });
     try {
-      const { claim, scope } = await claimOf(req, res);
-      const issuing = login(req, res, claim, (all) => narrowed(all, scope));
-      const { token, expiresInS, scopes } = await issuing.catch((error: unknown) => {
+      const { claim, asked } = await claimOf(req, res);
+      const issuing = login(req, res, claim, (all) => narrowed(all, asked));
+      const { token, expiresInS, scope } = await issuing.catch((error: unknown) => {
         const isWrong = error instanceof Failure && error.code === 'unauthenticated';
         throw isWrong ? new OAuthError('invalid_client', error.message) : error;
       });
-      res.json({
-        access_token: token,
-        token_type: 'Bearer',
-        expires_in: expiresInS,
-        scope: scopes.join(' '),
-      });
+      res.json({ access_token: token, token_type: 'Bearer', expires_in: expiresInS, scope });
     } catch (error) {
       sendOAuthError(req, res, error);
     }
@@ -69,7 +64,7 @@ class OAuthError extends Error {
 }
 
 /** @throws OAuthError for what RFC 6749 refuses, Failure for a body that cannot be read */
-async function readTokenRequest(req: Request): Promise<{ claim: Claim; scope: string | undefined }> {
+async function readTokenRequest(req: Request): Promise<{ claim: Claim; asked: string | undefined }> {
   const given = await readParameters(req);
   const basic = readBasic(req);
   const clientId = basic?.clientId ?? given.get('client_id');
@@ -91,18 +86,14 @@ async function readTokenRequest(req: Request): Promise<{ claim: Claim; scope: st
   if (clientId === undefined || clientSecret === undefined) {
     throw new OAuthError('invalid_client', 'client_id and client_secret are required');
   }
-  return { claim: { clientId, clientSecret }, scope: given.get('scope') };
+  return { claim: { clientId, clientSecret }, asked: given.get('scope') };
 }
 
-/**
- * The scopes that are asked for, or all without any (RFC 6749 §3.3).
- *
- * @throws OAuthError for one that the client lacks
- */
-function narrowed(all: Scope[], asked: string | undefined): Scope[] {
-  const words = asked?.split(' ') ?? all;
+/** Those that are asked for, or all. @throws OAuthError for a scope that the client lacks */
+function narrowed(all: Scope[], asked = all.join(' ')): Scope[] {
+  const words = asked.split(' ');
   const scopes = all.filter((scope) => words.includes(scope));
-  if (words.every((word) => all.some((scope) => scope === word))) return scopes;
+  if (words.every((word) => scopes.some((scope) => scope === word))) return scopes;
   throw new OAuthError('invalid_scope', `The scopes of this client are: ${all.join(' ')}`);
 }
 

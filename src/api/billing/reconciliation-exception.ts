@@ -3,13 +3,14 @@ import {
   banksOwn,
   listExceptions,
   readException,
+  readExceptions,
   shownTo,
   type ExceptionRecord,
   EXCEPTION_SORTS,
 } from '../../database/reconciliation-exception/list-exceptions';
 import { moneyOfFinding, takeBanksAnswer } from '../../database/resolution/resolve-exception';
 import { Failure } from '../../domain/failures';
-import { formatAmount, formatIfAny } from '../../domain/money';
+import { formatAmount, formatIfAny, inDecimals } from '../../domain/money';
 import type { Caller } from '../http/caller';
 import { ANSWER, ANYONE } from '../http/callers';
 import { listAnswer } from '../http/list';
@@ -24,7 +25,9 @@ import {
 import { EXCEPTION_STATES } from '../../domain/lifecycle';
 import { DESCRIPTION_MAX, id, instant, NAME_MAX, oneOf, pagination, textFor } from '../http/request-fields';
 import { EXAMPLE_REFERENCE } from '../http/example';
+import { rowsOf } from '../http/download';
 import * as shown from '../http/response-fields';
+import { formatAsked } from './transaction-schema';
 
 const exceptionsQuery = z.strictObject({
   state: oneOf(EXCEPTION_STATES, 'Only those in this state').optional(),
@@ -38,6 +41,7 @@ const exceptionsQuery = z.strictObject({
     NAME_MAX,
     EXAMPLE_REFERENCE,
   ).optional(),
+  format: formatAsked,
   ...pagination(Object.keys(EXCEPTION_SORTS) as ['openedAt', 'amount']),
 });
 
@@ -213,7 +217,21 @@ const exceptionWithEvents = exceptionShown
  * Reconciliation exceptions: each party sees its own, and the bank says what became of the money.
  */
 
-async function showExceptions({ caller, query, deps }: QueryCall<typeof exceptionsQuery>) {
+async function showExceptions({ caller, query, prefersCsv, deps }: QueryCall<typeof exceptionsQuery>) {
+  const { format } = query;
+  if (format === 'csv' || (format === undefined && prefersCsv)) {
+    const hidden = caller.role === 'bank' ? 'metadata' : 'bankTransactionId';
+    return {
+      fileName: 'exceptions.csv',
+      columns: Object.keys(exceptionShown.shape).filter((name) => name !== hidden),
+      timeZone: deps.config.NETWORK_TIMEZONE,
+      pages: rowsOf(readExceptions(deps.db, caller, query), (one) => ({
+        ...shownException(one, caller),
+        amount: inDecimals(one.amount, one.currency),
+        bookedAmount: one.bookedAmount && inDecimals(one.bookedAmount, one.bookedCurrency ?? one.currency),
+      })),
+    };
+  }
   const found = await listExceptions(deps.db, caller, query, query);
   return listAnswer(['exception', 'exceptions'], found, query, (one) => shownException(one, caller));
 }
@@ -281,9 +299,11 @@ export const exceptionRoutes = [
     id: 'listExceptions',
     summary: 'List reconciliation exceptions',
     description:
-      'Where the network’s word and the bank’s may differ, so that money may have moved: for a merchant those of its own charges and refunds, for a provider those of its merchants, for a bank those that it is asked about, and those of payments to its customers. A charge or a refund has at most one that is not resolved.',
+      'Where the network’s word and the bank’s may differ, so that money may have moved: for a merchant those of its own charges and refunds, for a provider those of its merchants, for a bank those that it is asked about, and those of payments to its customers. A charge or a refund has at most one that is not resolved. With `format=csv` or the header `Accept: text/csv` the answer is a CSV file of all that match, oldest first, with times in the network’s zone.',
     takes: { ...ANYONE, query: exceptionsQuery },
-    answers: { 200: { description: '1 exception', data: shown.pageOf('exceptions', exceptionShown) } },
+    answers: {
+      200: { description: '1 exception', data: shown.pageOf('exceptions', exceptionShown), csv: 'offered' },
+    },
     handle: showExceptions,
   }),
   route('get', `${EXCEPTIONS}/:exceptionId`, {

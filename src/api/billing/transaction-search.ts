@@ -6,7 +6,6 @@ import {
   type TransactionSearch,
 } from '../../database/ledger/search-transactions';
 import { totalTransactions } from '../../database/ledger/total-transactions';
-import { wallClock } from '../../domain/calendar';
 import { inDecimals, parseAmount, shownSum } from '../../domain/money';
 import { bankTransactionIdFor } from '../../files/transaction-record';
 import type { Role } from '../../domain/entity';
@@ -66,7 +65,8 @@ async function search({ caller, body, prefersCsv, deps }: SearchCall) {
       fileName: 'payments.csv',
       columns: COLUMNS[caller.role],
       numbers: ['amount', 'moved'],
-      pages: fileOf(page, (one) => lineOf(one, caller, deps.config.NETWORK_TIMEZONE)),
+      timeZone: deps.config.NETWORK_TIMEZONE,
+      pages: fileOf(page, (one) => lineOf(one, caller)),
     };
   }
   const { items, next } = await page(cursor, limit);
@@ -131,18 +131,13 @@ async function* fileOf(
 }
 
 /** Amounts have the sign by which they change, or would change, what the network owes the party. */
-function lineOf(one: FoundTransaction, party: SearchCall['caller'], timeZone: string) {
-  const { currency, createdAt, closedAt, settledAt } = one;
-  const local = (moment: Date | null) =>
-    moment === null ? null : wallClock(moment, timeZone).replace('T', ' ');
+function lineOf(one: FoundTransaction, party: SearchCall['caller']) {
+  const { currency } = one;
   return {
     ...one,
     bankTransactionId: bankTransactionIdFor(party, one),
     amount: inDecimals(BigInt(one.sign) * one.amount, currency),
     moved: inDecimals(one.moved, currency),
-    createdAt: local(createdAt),
-    closedAt: local(closedAt),
-    settledAt: local(settledAt),
   };
 }
 

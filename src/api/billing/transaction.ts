@@ -13,6 +13,7 @@ import { bankTransactionIdFor, columnsFor, inMajorUnits } from '../../files/tran
 import { ANYONE, BANK, BILLERS } from '../http/callers';
 import { listAnswer } from '../http/list';
 import type { QueryCall } from '../http/call';
+import { rowsOf } from '../http/download';
 import { section } from '../http/route';
 import * as shown from '../http/response-fields';
 import { belongingTo, timelineOf } from './timeline';
@@ -150,7 +151,9 @@ async function listHistory({ caller, query, prefersCsv, deps }: QueryCall<typeof
     return {
       fileName: 'transactions.csv',
       columns: columnsFor(caller.role),
-      pages: csvPages(readTransactions(deps.db, caller, filter, { sortBy, sortOrder }), caller),
+      pages: rowsOf(readTransactions(deps.db, caller, filter, { sortBy, sortOrder }), (record) =>
+        shownTransaction(record, caller),
+      ),
     };
   }
   const found = await listTransactions(deps.db, caller, filter, { page, limit, sortBy, sortOrder });
@@ -164,10 +167,6 @@ export const momentIn =
   (timeZone: string) =>
   (given: string | Date | undefined, daysAfter = 0): Date | undefined =>
     typeof given === 'string' ? startOfDay(addDays(given, daysAfter), timeZone) : given;
-
-async function* csvPages(pages: AsyncIterable<TransactionRecord[]>, party: Party) {
-  for await (const page of pages) yield page.map((record) => shownTransaction(record, party));
-}
 
 async function showTransaction({ caller, query, deps }: QueryCall<typeof detailsQuery>) {
   const { transaction, events } = await readTransaction(deps.db, caller, query.reference);

@@ -1,14 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type {
-  AuthenticationResponseJSON,
-  PublicKeyCredentialCreationOptionsJSON,
-  RegistrationResponseJSON,
-} from '@simplewebauthn/server';
+import type { PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/server';
 import { z } from 'zod';
 import { useOnce } from '../../database/entity/console-session';
-import { decrypt, encrypt, type EncryptedPlace } from '../../database/keyring/encrypt';
-import { KeyringError } from '../../database/keyring/keyring';
-import { inviteeOf } from '../../database/person/invitation';
+import { decryptOwn, encrypt, type EncryptedPlace } from '../../database/keyring/encrypt';
+import { openInvitee } from '../../database/person/invitation';
 import {
   addPasskey,
   findPasskey,
@@ -21,6 +16,7 @@ import {
 import { findPerson } from '../../database/person/person';
 import type { Transaction } from '../../database/pool/connection';
 import type { Actor } from '../../database/record/audit-event';
+import { isId } from '../../domain/identifier/ids';
 import { Failure } from '../../domain/failures';
 import type { BodyCall, Call } from '../http/call';
 import { ANYONE } from '../http/callers';
@@ -47,6 +43,9 @@ const ALGORITHMS = [-8, -7, -257];
 /** Loading takes a second and 17 MB, which a process without persons need not spend. */
 const webauthn = () => import('@simplewebauthn/server');
 
+/** Of RSA with 8 192 bits half of it. */
+const PUBLIC_KEY_MAX_BYTES = 2_048;
+
 interface Challenge {
   challenge: string;
   endsAt: number;
@@ -54,21 +53,23 @@ interface Challenge {
   personId?: string | undefined;
 }
 
+/** Decoders differ in what they make of other characters. */
+const base64url = z.string().regex(/^[\w-]*$/, { error: 'must be base64url' });
 const shown = z.looseObject({
-  id: z.string().regex(/^[\w-]{1,700}$/),
-  rawId: z.string(),
+  id: base64url.min(1).max(700),
+  rawId: base64url,
   type: z.literal('public-key'),
   clientExtensionResults: z.looseObject({}),
 });
 const madePasskey = shown.extend({
-  response: z.looseObject({ clientDataJSON: z.string(), attestationObject: z.string() }),
+  response: z.looseObject({ clientDataJSON: base64url, attestationObject: base64url }),
 });
 const shownPasskey = shown.extend({
   response: z.looseObject({
-    clientDataJSON: z.string(),
-    authenticatorData: z.string(),
-    signature: z.string(),
-    userHandle: z.string(),
+    clientDataJSON: base64url,
+    authenticatorData: base64url,
+    signature: base64url,
+    userHandle: base64url,
   }),
 });
 const passkeyMade = z.strictObject({ sealed: z.string(), passkey: madePasskey });
@@ -84,28 +85,25 @@ const relyingParty = ({ config: { CONSOLE_URL } }: ApiDeps) => ({
   expectedRPID: new URL(CONSOLE_URL).hostname,
 });
 
-function sealed({ db }: ApiDeps, personId?: string) {
+function newChallenge({ db }: ApiDeps, personId?: string) {
   const challenge = randomBytes(CHALLENGE_BYTES);
   const kept: Challenge = {
     challenge: challenge.toString('base64url'),
     endsAt: Date.now() + VALID_MS,
     personId,
   };
-  const text = encrypt(db.keyring, JSON.stringify(kept), PLACE).toString('base64url');
-  return { challenge: Uint8Array.from(challenge), sealed: text };
+  const sealed = encrypt(db.keyring, JSON.stringify(kept), PLACE).toString('base64url');
+  return { challenge: Uint8Array.from(challenge), sealed };
 }
 
 const refused = () => new Failure('unauthenticated', 'The passkey is not accepted: try again');
 
 /** @throws Failure unauthenticated where it is not ours, has expired, or is another person's */
-function opened({ db }: ApiDeps, text: string, personId?: string): Challenge {
-  try {
-    const kept = JSON.parse(decrypt(db.keyring, Buffer.from(text, 'base64url'), PLACE)) as Challenge;
-    if (kept.endsAt > Date.now() && kept.personId === personId) return kept;
-  } catch (error) {
-    if (!(error instanceof KeyringError)) throw error;
-  }
-  throw refused();
+function opened({ db }: ApiDeps, sealed: string, personId?: string): Challenge {
+  const found = decryptOwn(db.keyring, Buffer.from(sealed, 'base64url'), PLACE);
+  const kept = found === undefined ? undefined : (JSON.parse(found) as Challenge);
+  if (!kept || kept.endsAt <= Date.now() || kept.personId !== personId) throw refused();
+  return kept;
 }
 
 /** @throws Failure unauthenticated where it was used before */
@@ -114,7 +112,7 @@ async function spend(trx: Transaction, { challenge, endsAt }: Challenge): Promis
 }
 
 export async function signInOptions(deps: ApiDeps) {
-  const { challenge, sealed: text } = sealed(deps);
+  const { challenge, sealed } = newChallenge(deps);
   const { generateAuthenticationOptions } = await webauthn();
   const options = await generateAuthenticationOptions({
     rpID: relyingParty(deps).expectedRPID,
@@ -122,15 +120,21 @@ export async function signInOptions(deps: ApiDeps) {
     userVerification: 'required',
     timeout: VALID_MS,
   });
-  return { options, sealed: text };
+  return { options, sealed };
 }
 
-/** @param personId of a person who is invited, or signed in */
-export async function registrationOptions(deps: ApiDeps, personId: string) {
-  const { challenge, sealed: text } = sealed(deps, personId);
+/**
+ * @param personId of a person who is invited, or signed in
+ * @param excluded passkeys whose authenticators make no other
+ */
+export async function registrationOptions(
+  deps: ApiDeps,
+  personId: string,
+  { excluded }: { excluded: { id: string }[] },
+) {
+  const { challenge, sealed } = newChallenge(deps, personId);
   const person = await findPerson(deps.db, personId);
   if (!person) throw refused();
-  const passkeys = await passkeysOf(deps.db, personId);
   const { generateRegistrationOptions } = await webauthn();
   const options = await generateRegistrationOptions({
     rpName: 'Assent',
@@ -138,20 +142,20 @@ export async function registrationOptions(deps: ApiDeps, personId: string) {
     userID: Uint8Array.from(Buffer.from(personId)),
     userName: person.email,
     challenge,
-    excludeCredentials: passkeys.map(({ credentialId }) => ({ id: credentialId })),
+    excludeCredentials: excluded,
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     supportedAlgorithmIDs: ALGORITHMS,
     timeout: VALID_MS,
   });
-  return { options, sealed: text };
+  return { options, sealed };
 }
 
 /** The library throws errors of many kinds over what a caller sends. */
-const accepted = async <Verified extends { verified: boolean }>(verifying: Promise<Verified>) => {
-  const verified = await verifying.catch(() => undefined);
+async function accepted<Verified extends { verified: boolean }>(verify: () => Promise<Verified>) {
+  const verified = await verify().catch(() => undefined);
   if (!verified?.verified) throw refused();
   return verified;
-};
+}
 
 /** @throws Failure unauthenticated */
 async function newPasskey(
@@ -160,39 +164,32 @@ async function newPasskey(
   passkey: z.output<typeof madePasskey>,
 ): Promise<NewPasskey> {
   const { verifyRegistrationResponse } = await webauthn();
-  requireNoCertificate(passkey.response.attestationObject, await import('@simplewebauthn/server/helpers'));
-  const { registrationInfo } = await accepted(
-    verifyRegistrationResponse({
+  const { decodeAttestationObject, isoBase64URL } = await import('@simplewebauthn/server/helpers');
+  const { registrationInfo } = await accepted(async () => {
+    const attestation = isoBase64URL.toBuffer(passkey.response.attestationObject);
+    // No certificate is asked for. The library would ask an address in it whether it was revoked.
+    if (decodeAttestationObject(attestation).get('fmt') !== 'none') throw refused();
+    return verifyRegistrationResponse({
       ...relyingParty(deps),
-      response: passkey as unknown as RegistrationResponseJSON,
+      response: passkey,
       expectedChallenge: challenge,
       supportedAlgorithmIDs: ALGORITHMS,
-    }),
-  );
+    });
+  });
   if (!registrationInfo) throw refused();
   const { id, publicKey, counter } = registrationInfo.credential;
+  if (id !== passkey.id || publicKey.length > PUBLIC_KEY_MAX_BYTES) throw refused();
   return { credentialId: id, publicKey, counter };
 }
 
-/**
- * None is asked for, and the library would ask the address in one whether it was revoked.
- *
- * @throws Failure unauthenticated
- */
-function requireNoCertificate(
-  attestation: string,
-  {
-    decodeAttestationObject,
-  }: Pick<typeof import('@simplewebauthn/server/helpers'), 'decodeAttestationObject'>,
-): void {
-  try {
-    const decoded = decodeAttestationObject(Uint8Array.from(Buffer.from(attestation, 'base64url')));
-    if (decoded.get('fmt') === 'none') return;
-  } catch {
-    // As it is refused.
-  }
-  throw refused();
-}
+/** Uses the challenge up together with what it is for. @throws Failure unauthenticated */
+const once = (deps: ApiDeps, kept: Challenge, work: (trx: Transaction) => Promise<Holder | undefined>) =>
+  deps.db.transaction(async (trx) => {
+    await spend(trx, kept);
+    const holder = await work(trx);
+    if (!holder) throw refused();
+    return holder;
+  });
 
 /**
  * @throws Failure unauthenticated where the signature is wrong, the challenge or counter is old, or
@@ -200,50 +197,36 @@ function requireNoCertificate(
  */
 export async function signInByPasskey(
   deps: ApiDeps,
-  { sealed: text, passkey }: z.output<typeof passkeyShown>,
+  { sealed, passkey }: z.output<typeof passkeyShown>,
 ): Promise<Holder> {
-  const kept = opened(deps, text);
-  const known = await findPasskey(deps.db, passkey.id);
-  const handle = Buffer.from(passkey.response.userHandle, 'base64url').toString();
-  if (known?.personId !== handle) throw refused();
+  const kept = opened(deps, sealed);
+  const personId = Buffer.from(passkey.response.userHandle, 'base64url').toString();
+  const known = isId('person', personId) ? await findPasskey(deps.db, passkey.id, personId) : undefined;
+  if (!known) throw refused();
   const { verifyAuthenticationResponse } = await webauthn();
-  const { authenticationInfo } = await accepted(
+  const { authenticationInfo } = await accepted(() =>
     verifyAuthenticationResponse({
       ...relyingParty(deps),
-      response: passkey as unknown as AuthenticationResponseJSON,
+      response: passkey,
       expectedChallenge: kept.challenge,
-      credential: {
-        id: known.credentialId,
-        publicKey: Uint8Array.from(known.publicKey),
-        counter: Number(known.counter),
-      },
+      credential: { id: passkey.id, ...known },
     }),
   );
-  return deps.db.transaction(async (trx) => {
-    await spend(trx, kept);
-    const holder = await usePasskey(trx, {
-      credentialId: known.credentialId,
-      counter: authenticationInfo.newCounter,
-    });
-    if (!holder) throw refused();
-    return holder;
-  });
+  const { newCounter: counter } = authenticationInfo;
+  return once(deps, kept, (trx) => usePasskey(trx, { credentialId: passkey.id, counter }));
 }
 
 /** @throws Failure unauthenticated, also where the invitation was used or has expired meanwhile */
 export async function signInByInvitation(
   deps: ApiDeps,
   request: Pick<Actor, 'requestId' | 'ownRequestId'>,
-  { invitation, sealed: text, passkey }: z.output<typeof invitationUsed>,
+  { invitation, sealed, passkey }: z.output<typeof invitationUsed>,
 ): Promise<Holder> {
-  const kept = opened(deps, text, inviteeOf(invitation));
+  const personId = await openInvitee(deps.db, invitation);
+  if (personId === undefined) throw refused();
+  const kept = opened(deps, sealed, personId);
   const made = await newPasskey(deps, kept, passkey);
-  return deps.db.transaction(async (trx) => {
-    await spend(trx, kept);
-    const holder = await useInvitation(trx, request, invitation, made);
-    if (!holder) throw refused();
-    return holder;
-  });
+  return once(deps, kept, (trx) => useInvitation(trx, request, invitation, made));
 }
 
 /** A person's own, to which they add another from a session that one of them made. */
@@ -262,7 +245,9 @@ async function showOwn({ caller, deps }: Call) {
 }
 
 async function begin({ caller, deps }: Call) {
-  const data = await registrationOptions(deps, caller.person?.personId ?? '');
+  const personId = caller.person?.personId ?? '';
+  const excluded = (await passkeysOf(deps.db, personId)).map(({ credentialId }) => ({ id: credentialId }));
+  const data = await registrationOptions(deps, personId, { excluded });
   return { message: 'Make the passkey with these', data };
 }
 

@@ -32,8 +32,8 @@ import {
   signInByPasskey,
   signInOptions,
 } from './passkey';
-import { decrypt, encrypt, type EncryptedPlace } from '../../database/keyring/encrypt';
-import { KeyringError, type Keyring } from '../../database/keyring/keyring';
+import { decryptOwn, encrypt, type EncryptedPlace } from '../../database/keyring/encrypt';
+import type { Keyring } from '../../database/keyring/keyring';
 
 /**
  * A sign-in to the console, kept in the person's browser alone. No script can read its cookie, and
@@ -86,12 +86,8 @@ function cookieOf({ headers }: Request, name: string): string | undefined {
 }
 
 function opened(ring: Keyring, cookie: string): Session | undefined {
-  try {
-    return JSON.parse(decrypt(ring, Buffer.from(cookie, 'base64url'), PLACE)) as Session;
-  } catch (error) {
-    if (error instanceof KeyringError) return undefined;
-    throw error;
-  }
+  const text = decryptOwn(ring, Buffer.from(cookie, 'base64url'), PLACE);
+  return text === undefined ? undefined : (JSON.parse(text) as Session);
 }
 
 function keepSession(deps: Deps, req: Request, res: Response, session: Session): void {
@@ -241,11 +237,12 @@ async function issued(access: Access, req: Request, res: Response) {
     return hasField(body, 'passkey') ? checked(passkeyShown, body) : checked(credentials, body);
   });
   if ('clientId' in given) return login(req, res, given);
+  access.failures.refuseSpent(req);
   const request = { requestId: requestIdOf(res), ownRequestId: req.ownRequestId };
   const holder = await counted(access, req, res, () =>
     answered('invitation' in given ? signInByInvitation(deps, request, given) : signInByPasskey(deps, given)),
   );
-  noteTokenRequest(req, { outcome: 'issued' });
+  noteTokenRequest(req, { personId: holder.personId, outcome: 'issued' });
   const person = { ...holder, providerId: holder.providerId ?? undefined, scopes: SCOPES };
   await meterLogin(deps, req, res, person);
   return tokens.issue(person);
@@ -256,12 +253,13 @@ const hasField = (body: unknown, name: string) =>
 
 /** What the browser is to ask an authenticator for: a passkey that is there, or a new one. */
 async function begin(access: Access, req: Request, res: Response): Promise<void> {
-  const { deps } = access;
+  const { deps, failures } = access;
+  failures.refuseSpent(req);
   const data = await counted(access, req, res, async () => {
     const { invitation } = checked(wanted, await readJsonBody(req, CREDENTIALS_LIMIT_BYTES));
     if (invitation === undefined) return signInOptions(deps);
     const personId = await answered(openInvitee(deps.db, invitation));
-    if (personId !== undefined) return answered(registrationOptions(deps, personId));
+    if (personId !== undefined) return answered(registrationOptions(deps, personId, { excluded: [] }));
     throw new Failure('unauthenticated', 'The invitation was used, replaced or has expired: ask for another');
   });
   send(res, 200, 'Ask the authenticator with these', data);

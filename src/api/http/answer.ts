@@ -107,9 +107,6 @@ export function sendFault(res: Response): void {
   res.status(500).json({ statusCode: 500, success: false, code: 'internal', message });
 }
 
-/** The challenge of RFC 6750, §3. */
-export const bearer = (...more: string[]) => ['Bearer realm="assent"', ...more].join(', ');
-
 export const errorHandler: ErrorRequestHandler = (error: unknown, req, res, next) => {
   const failure = failureOf(error);
   if (failure === undefined || isOurs(failure)) req.log.error({ err: error }, 'request failed');
@@ -119,7 +116,7 @@ export const errorHandler: ErrorRequestHandler = (error: unknown, req, res, next
   sendFailureHeaders(res, failure);
   if (failure.code === 'unauthenticated') {
     const isRefused = /^Bearer /i.test(req.headers.authorization ?? '');
-    res.set('WWW-Authenticate', isRefused ? bearer('error="invalid_token"') : bearer());
+    res.set('WWW-Authenticate', `Bearer realm="assent"${isRefused ? ', error="invalid_token"' : ''}`);
   }
   const reply = replyOfFailure(failure);
   res.status(reply.status).json(reply.body);

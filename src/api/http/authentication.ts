@@ -83,11 +83,11 @@ export function createAuthenticate(
     const caller = claims && (await (req.consoleSession ? callerOfConsole : callerOf)(claims));
     if (caller) return caller;
     failures.count(req, res);
-    throw new Failure(
-      'unauthenticated',
-      token === undefined
-        ? 'Send an access token: Authorization: Bearer <token>'
-        : 'The access token is not valid or has expired: get a new one',
-    );
+    const told = req.consoleSession ? SESSION_OVER : token === undefined ? TOKEN_MISSING : TOKEN_OVER;
+    throw new Failure('unauthenticated', told);
   };
 }
+
+const TOKEN_MISSING = 'Send an access token: Authorization: Bearer <token>';
+const TOKEN_OVER = 'The access token is not valid or has expired: get a new one';
+const SESSION_OVER = 'The session is over: sign in again, by a passkey where the entity has an admin';

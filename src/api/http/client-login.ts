@@ -38,9 +38,7 @@ export type ClientLogin = (
   res: Response,
   claim: Claim,
   narrowed?: (scopes: Scope[]) => Scope[],
-) => Promise<Issued & { scopes: Scope[] }>;
-
-type Issued = Awaited<ReturnType<AccessTokens['issue']>>;
+) => ReturnType<AccessTokens['issue']>;
 
 /** Most claims of one look-up; more wait for the next. */
 const CLAIMS_MAX = 200;
@@ -74,7 +72,7 @@ export function createClientLogin(
       const by = actorOf({ caller: client, requestId: requestIdOf(res), ownRequestId: req.ownRequestId });
       await deps.db.transaction((trx) => renewHash(trx, by, client, claim));
     }
-    return { ...(await tokens.issue({ ...client, scopes })), scopes };
+    return tokens.issue({ ...client, scopes });
   };
 
   // A request that arrives during a look-up waits for that one and the next: one limit holds for

@@ -11,6 +11,11 @@ export interface Download extends CsvFile {
   sent?: (sha256: string) => Promise<void>;
 }
 
+/** Makes the rows of a file from records. */
+export async function* rowsOf<One>(read: AsyncIterable<One[]>, row: (one: One) => object) {
+  for await (const page of read) yield page.map(row);
+}
+
 /**
  * Sends the file as RFC 4180 has it. A failure before the first row is thrown; a later one cuts the
  * connection, which tells a receiver that the file is not whole.

@@ -15,6 +15,8 @@ import { showRateLimit, tooManyRequests } from './rate-limit';
 export interface FailedAuthentication {
   /** Counts one, and says in the answer how many are left. @throws Failure rate_limited */
   count(req: Request, res: Response): void;
+  /** Refuses before the work, where a wrong one costs more than its count. @throws Failure rate_limited */
+  refuseSpent(req: Request): void;
   /** Says how many are left, where nothing else is known of who asks. */
   show(req: Request, res: Response): void;
 }
@@ -44,6 +46,10 @@ export function createFailedAuthentication({
       remember(fullAt, ADDRESSES_MAX, address, nowS() + fullInS);
       showLeft(res, fullInS);
       if (!before.admitted) throw tooManyRequests(rate, before.retryAfterS);
+    },
+    refuseSpent(req) {
+      const { admitted, retryAfterS } = bucketState(rate, fullIn(countedAddress(req)));
+      if (!admitted) throw tooManyRequests(rate, retryAfterS);
     },
     show(req, res) {
       showLeft(res, fullIn(countedAddress(req)));

@@ -10,6 +10,7 @@ const SANE_REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 /** Outcome of a request for a token, and its client. */
 interface TokenRequestNote {
   clientId?: string;
+  personId?: string;
   outcome?: string;
 }
 

@@ -7,7 +7,7 @@ import { recordAuditEvent } from '../../database/record/audit-event';
 import { Failure } from '../../domain/failures';
 import { mayAct, type PersonRole } from '../../domain/person';
 import type { Scope } from '../../domain/scope';
-import { bearer, replyOf, replyOfFailure, type Answer, type Reply } from './answer';
+import { replyOf, replyOfFailure, type Answer, type Reply } from './answer';
 import type { Authenticate } from './authentication';
 import {
   BODY_LIMIT_BYTES,
@@ -187,7 +187,12 @@ export function serve(
           received ? own : { ...own, db: own.db.until(performance.now() + ANSWER_WITHIN_MS) },
           key === undefined
             ? undefined
-            : { callerId: caller.entityId, path: filled(one.path, params), key, bodyIndexes: indexes() },
+            : {
+                callerId: caller.person?.personId ?? caller.entityId,
+                path: filled(one.path, params),
+                key,
+                bodyIndexes: indexes(),
+              },
           async (trx) => {
             const waiting = await waitingReply(trx, call, one.operation.id, options);
             if (waiting) return waiting;
@@ -219,9 +224,10 @@ export function serve(
     if (!options.roles.includes(caller.role)) {
       throw new Failure('forbidden', `A ${caller.role} may not call this endpoint`);
     }
-    if (!caller.scopes.includes(options.scope)) {
-      res.set('WWW-Authenticate', bearer(`error="insufficient_scope", scope="${options.scope}"`));
-      throw new Failure('insufficient_scope', `The access token lacks the scope "${options.scope}"`);
+    const { scope } = options;
+    if (!caller.scopes.includes(scope)) {
+      res.set('WWW-Authenticate', `Bearer realm="assent", error="insufficient_scope", scope="${scope}"`);
+      throw new Failure('insufficient_scope', `The access token lacks the scope "${scope}"`);
     }
     requirePerson(one, caller);
 

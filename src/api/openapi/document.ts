@@ -67,6 +67,7 @@ export function openApiDocument(routes: readonly Route[]): OpenApiDocument {
     tags: Object.entries(TAGS)
       .filter(([name]) => used.has(name))
       .map(([name, description]) => ({ name, description })),
+    security: [{ accessToken: [] }],
     paths,
     webhooks,
     components: {

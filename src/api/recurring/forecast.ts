@@ -1,15 +1,13 @@
 import { z } from 'zod';
 import { recurringRules } from '../../settings/config';
 import { forecast, successRate } from '../../database/recurring/forecast-billings';
-import { FORECAST_DAYS } from '../../domain/recurring/forecast';
+import { FORECAST_DAYS, FORECAST_DAYS_MAX } from '../../domain/recurring/forecast';
 import { shownSum } from '../../domain/money';
 import { ANYONE } from '../http/callers';
 import { idFilter, wholeNumber } from '../http/request-fields';
 import type { QueryCall } from '../http/call';
 import { section } from '../http/route';
 import * as shown from '../http/response-fields';
-
-const FORECAST_DAYS_MAX = 90;
 
 /** The charges that schedules will make, for each party its own. */
 
@@ -42,7 +40,7 @@ const forecastShown = z.strictObject({
 });
 
 /** Some hundred thousand schedules, while other requests have their turn. */
-const RECKON_WITHIN_MS = 10_000;
+export const RECKON_WITHIN_MS = 10_000;
 
 async function showForecast({ caller: party, query, deps }: QueryCall<typeof forecastQuery>) {
   const own = { party, merchantId: query.merchantId };

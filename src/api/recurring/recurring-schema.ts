@@ -3,15 +3,18 @@ import type { Config } from '../../settings/config';
 import { SCHEDULE_SORTS } from '../../database/schedule/list-schedules';
 import { maxInterval, type Frequency } from '../../domain/calendar';
 import { BILLING_REQUEST_STATUSES, BILLING_STATUSES } from '../../domain/lifecycle';
+import { FORECAST_DAYS, FORECAST_DAYS_MAX } from '../../domain/recurring/forecast';
 import { SCHEDULE_STATUSES, SUSPENDED_REASONS } from '../../domain/recurring/recurring';
 import {
   amount,
   amountIn,
   currency,
+  day,
   DESCRIPTION_MAX,
   id,
   idFilter,
   instant,
+  NAME_MAX,
   oneOf,
   pagination,
   paymentId,
@@ -21,6 +24,7 @@ import {
 import { declinedLimit, limit } from '../customer/spending-limits';
 import { metadataGiven } from '../http/metadata';
 import * as shown from '../http/response-fields';
+import { formatAsked } from '../billing/transaction-schema';
 
 /** Far more billings than anybody agrees to at once: 27 years of daily ones. */
 const MAX_BILLINGS = 10_000;
@@ -111,10 +115,30 @@ export const scheduleChange = z
 
 export const schedulePath = z.strictObject({ scheduleId: id('schedule') });
 
-export const schedulesQuery = z.strictObject({
-  ...pagination(Object.keys(SCHEDULE_SORTS) as [keyof typeof SCHEDULE_SORTS]),
+const pages = pagination(Object.keys(SCHEDULE_SORTS) as [keyof typeof SCHEDULE_SORTS]);
+const filter = {
   status: oneOf(SCHEDULE_STATUSES, 'Only those with this status').optional(),
   customerId: idFilter('customer').optional(),
+};
+
+export const schedulesQuery = z.strictObject({ ...pages, ...filter });
+export const schedulesPage = z.strictObject(pages);
+
+export const scheduleSearch = z.strictObject({
+  ...filter,
+  search: textFor(
+    'A part of the description or of a merchant’s name, a whole id of a schedule or customer, or the last six characters or more of a customer’s; for a bank also words of its customer’s name, for others a whole value of `metadata`',
+    NAME_MAX,
+    'gold plan',
+  ).optional(),
+  dueOn: day.meta({ description: 'Only those with a charge on this day of the forecast' }).optional(),
+  dueInDays: z
+    .int()
+    .min(1)
+    .max(FORECAST_DAYS_MAX)
+    .default(FORECAST_DAYS)
+    .meta({ description: 'With `dueOn`: the `days` of that forecast' }),
+  format: formatAsked,
 });
 
 export const scheduleStatus = oneOf(
@@ -182,6 +206,14 @@ export const schedule = z
     ...progress,
   })
   .meta({ id: 'Schedule' });
+
+/** As a search finds it, for each party. */
+export const foundSchedule = schedule
+  .extend({
+    customerName: shown.wordsOrNull('Name of your customer; `null` for all but the bank', 'Ada Obi'),
+    metadata: shown.metadataForMerchants,
+  })
+  .meta({ id: 'FoundSchedule' });
 
 /** The same for the customer's bank: with names to show, without the merchant's own notes. */
 export const subscription = z

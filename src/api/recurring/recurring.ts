@@ -7,24 +7,30 @@ import {
   pauseSchedule,
   resumeSchedule,
 } from '../../database/schedule/change-schedule';
+import { schedulesDueOn } from '../../database/recurring/forecast-billings';
+import type { Party } from '../../database/query/party';
 import { skipBilling } from '../../database/schedule/skip-billing';
 import { createSchedule } from '../../database/schedule/create-schedule';
 import {
   listSchedules,
   readBillings,
   readSchedule,
+  readSchedules,
   type BillingRecord,
   type ScheduleRecord,
 } from '../../database/schedule/list-schedules';
-import { formatAmount } from '../../domain/money';
-import { BANK, BILLERS } from '../http/callers';
+import type { Role } from '../../domain/entity';
+import { formatAmount, inDecimals } from '../../domain/money';
+import { ANYONE, BANK, BILLERS } from '../http/callers';
 import { listAnswer } from '../http/list';
 import type { BodyCall, Call, PathCall, QueryCall } from '../http/call';
+import type { ApiDeps } from '../http/deps';
+import { rowsOf } from '../http/download';
 import { section } from '../http/route';
 import { countUnknown } from '../http/unknown-identifier';
 import type { Operation } from '../http/operation';
 import { fieldsOf, pageOf } from '../http/response-fields';
-import { forecastRoutes } from './forecast';
+import { forecastRoutes, RECKON_WITHIN_MS } from './forecast';
 import * as schema from './recurring-schema';
 
 /**
@@ -71,6 +77,40 @@ async function listSubscriptions(call: ListCall) {
 }
 
 const listOwn = ({ caller, query, deps }: ListCall) => listSchedules(deps.db, caller, query, query);
+
+type SearchCall = Call<z.output<typeof schema.scheduleSearch>, z.output<typeof schema.schedulesPage>>;
+
+/** The text stands in the body: it may be a person's name, and addresses are kept in logs. */
+async function searchSchedules({ caller, body, query, prefersCsv, deps }: SearchCall) {
+  const { format, dueOn, dueInDays: days, ...others } = body;
+  const filter = { ...others, ...(dueOn !== undefined && { ids: await dueIds(deps, caller, dueOn, days) }) };
+  if (format === 'csv' || (format === undefined && prefersCsv)) {
+    const hidden = caller.role === 'bank' ? 'metadata' : 'customerName';
+    return {
+      fileName: 'schedules.csv',
+      columns: Object.keys(schema.foundSchedule.shape).filter((name) => name !== hidden),
+      timeZone: deps.config.NETWORK_TIMEZONE,
+      pages: rowsOf(readSchedules(deps.db, caller, filter), (one) => ({
+        ...foundData(one, caller.role),
+        amount: inDecimals(one.amount, one.currency),
+        lastDecline: one.lastDecline?.reason,
+      })),
+    };
+  }
+  const found = await listSchedules(deps.db, caller, filter, query);
+  return listAnswer(['schedule', 'schedules'], found, query, (one) => foundData(one, caller.role));
+}
+
+function dueIds({ db, config }: ApiDeps, party: Party, date: string, days: number) {
+  const deadline = performance.now() + RECKON_WITHIN_MS;
+  return schedulesDueOn(db.until(deadline), recurringRules(config), { party }, date, { days, deadline });
+}
+
+function foundData(record: ScheduleRecord, role: Role) {
+  const { metadata, ...data } = scheduleData(record);
+  const { customerName } = record;
+  return role === 'bank' ? { ...data, customerName } : { ...data, customerName: null, metadata };
+}
 
 /** Acts on a schedule, and answers with it as it then is. */
 const action =
@@ -220,6 +260,23 @@ export const recurringRoutes = (config: Config) => [
     takes: { ...BILLERS, query: schema.schedulesQuery },
     answers: { 200: { description: '1 schedule', data: pageOf('schedules', schema.schedule) } },
     handle: listRecurring,
+  }),
+  route('post', '/v1/billing/recurring/search', {
+    id: 'searchSchedules',
+    summary: 'Search schedules',
+    description:
+      'A merchant’s schedules, for a provider those of its merchants, for a bank those by which its customers are billed. The text stands in the body, because a name must be in no address. With `format: csv` or the header `Accept: text/csv` the answer is a CSV file of all that match, oldest first, with times in the network’s zone.',
+    takes: {
+      ...ANYONE,
+      scope: 'read',
+      person: 'viewer',
+      body: schema.scheduleSearch,
+      query: schema.schedulesPage,
+    },
+    answers: {
+      200: { description: '1 schedule', data: pageOf('schedules', schema.foundSchedule), csv: 'offered' },
+    },
+    handle: searchSchedules,
   }),
   ...forecastRoutes,
   route('get', SCHEDULE, {

@@ -19,7 +19,10 @@ import { WEBHOOK_TYPES } from '../../domain/webhook/webhook';
 import { dayOrInstant, id, oneOf, pagination } from '../http/request-fields';
 
 const deliveriesQuery = z.strictObject({
-  status: oneOf(DELIVERY_STATUSES, 'Only those with this status').optional(),
+  status: oneOf(
+    [...DELIVERY_STATUSES, 'withdrawn'],
+    'Only those with this status; `failed` leaves out those that were `withdrawn`',
+  ).optional(),
   webhookType: oneOf(WEBHOOK_TYPES, 'Only those of this type').optional(),
   from: dayOrInstant
     .meta({ description: 'Only those created on this day, or at this time, or later' })

@@ -97,7 +97,7 @@ const searchOf = (ring: Keyring, search: string) =>
 const THREE_IN_A_ROW = /[a-z0-9]{3}/i;
 const ONE_OR_TWO = /^.{1,2}$/u;
 
-const namedBy = (names: string) => joined(names.split(/\s+/).map(hasName), ' AND ');
+export const namedBy = (names: string) => joined(names.split(/\s+/).map(hasName), ' AND ');
 
 const lower = (text: string) => sql`lower(${text}::text COLLATE "pg_c_utf8")`;
 

@@ -2,7 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Role } from '../../domain/entity';
 import { OperatorError } from '../../domain/failures';
 import type { Scope } from '../../domain/scope';
-import { act, recordAuditEvent, type Actor } from '../record/audit-event';
+import { act, type Actor } from '../record/audit-event';
 import { newId } from '../identifier/new-id';
 import type { Executor, Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
@@ -38,9 +38,11 @@ export interface ListedClient {
   clientId: string;
   entityId: string;
   name: string;
-  scopes: Scope[];
+  scopes: readonly Scope[];
   disabled: boolean;
 }
+
+const LISTED = 'client_id, entity_id, name, scopes, disabled_at IS NOT NULL AS disabled';
 
 /** Systems of one party; each that is forgotten is a secret that may leak. */
 const CLIENTS_MAX = 20;
@@ -63,50 +65,46 @@ export function isClientSecret(text: string): boolean {
   return /^sec_[\w-]{43}$/.test(text);
 }
 
+/** @returns undefined where another client of the entity has the name, or it has too many */
 export async function insertClient(
   trx: Executor,
-  client: {
-    clientId: string;
-    entityId: string;
-    name: string;
-    scopes: readonly Scope[];
-    clientSecret: string;
-  },
-): Promise<void> {
+  client: Omit<ListedClient, 'disabled'> & { clientSecret: string },
+): Promise<ListedClient | undefined> {
   const { clientId, entityId, name, scopes } = client;
-  await trx.row`
+  return trx.row<ListedClient>`
     INSERT INTO client_credentials (client_id, entity_id, name, scopes, secret_hash)
-    VALUES (${clientId}, ${entityId}, ${name}, ${scopes}, ${hashOf(trx.keyring, client)})`;
+    SELECT ${clientId}, ${entityId}, ${name}, ${scopes}, ${hashOf(trx.keyring, client)}
+    WHERE (SELECT count(*) FROM client_credentials
+           WHERE entity_id = ${entityId} AND disabled_at IS NULL) < ${CLIENTS_MAX}
+    ON CONFLICT DO NOTHING RETURNING ${raw(LISTED)}`;
 }
 
 /**
  * Gives an entity one more client; undefined for an unknown entity.
  *
- * @throws OperatorError where another client has the name, or there are too many
+ * @throws OperatorError where the name is taken, or there are too many
  */
 export async function addClient(
   trx: Transaction,
   by: Actor,
-  wanted: { entityId: string; name: string; scopes: Scope[] },
+  wanted: Pick<ListedClient, 'entityId' | 'name' | 'scopes'>,
 ): Promise<(ListedClient & { clientSecret: string }) | undefined> {
   const { entityId, name, scopes } = wanted;
+  // Of two at the same time, the second counts the first.
   const held = await trx.row`SELECT id FROM entities WHERE id = ${entityId} FOR NO KEY UPDATE`;
   if (held === undefined) return undefined;
-  const active = (await listClients(trx, entityId)).filter(({ disabled }) => !disabled);
-  if (active.some((one) => one.name === name)) {
-    throw new OperatorError(`${entityId} has a client "${name}": give another name, or disable that one`);
-  }
-  if (active.length >= CLIENTS_MAX) {
-    throw new OperatorError(`${entityId} has ${CLIENTS_MAX} clients, the most there may be: disable one`);
-  }
-  const client = { ...wanted, clientId: newId('client'), clientSecret: newClientSecret() };
-  await insertClient(trx, client);
-  const { clientId, clientSecret } = client;
-  await recordAuditEvent(trx, by, { action: 'client.added', entityId, after: { clientId, name, scopes } });
-  return { clientId, clientSecret, entityId, name, scopes, disabled: false };
+  const clientSecret = newClientSecret();
+  const adding = insertClient(trx, { ...wanted, clientId: newId('client'), clientSecret });
+  const added = await act(trx, by, adding, ({ clientId }) => ({
+    action: 'client.added',
+    entityId,
+    after: { clientId, name, scopes },
+  }));
+  if (added) return { ...added, clientSecret };
+  throw new OperatorError(
+    `${entityId} has a client "${name}", or ${CLIENTS_MAX}, the most there may be: give another name, or disable one`,
+  );
 }
-
-const LISTED = 'client_id, entity_id, name, scopes, disabled_at IS NOT NULL AS disabled';
 
 /** Oldest first: the first came with the entity. */
 export async function listClients(db: Executor, entityId: string): Promise<ListedClient[]> {
@@ -235,9 +233,8 @@ export async function rotateClientSecret(
     entityId,
     after: { clientId, previousSecretValidUntil: until },
   }));
-  if (!rotated)
-    throw new OperatorError(`${clientId} is disabled for good: "assent client add" makes another`);
-  return clientSecret;
+  if (rotated) return clientSecret;
+  throw new OperatorError(`${clientId} is disabled for good: "assent client add" makes another`);
 }
 
 interface Secret extends Claim {

@@ -8,6 +8,7 @@ import { keyIdIn, keyPrefix, decrypt, encrypt, type EncryptedPlace } from '../ke
 import { retireOtherKeys } from './claim-keyring';
 import { SECRET_KEYS } from '../entity/client-credential';
 import { privateKeyPlace } from '../keys/signing-key';
+import { publicKeyPlace } from '../person/passkey';
 import { bodyPlace, responseHeadPlace } from '../webhook/announce-webhooks';
 import { secretPlace } from '../webhook/change-endpoint';
 import { inSnakeCase } from '../pool/json';
@@ -86,6 +87,14 @@ export const ENCRYPTED_TABLES: readonly EncryptedTable[] = [
         of: 'email_encrypted',
         make: (ring, email) => ring.blindIndex('person.email', email.toLowerCase()),
       },
+    },
+  },
+  {
+    table: 'passkeys',
+    key: ['credential_id'],
+    also: ['person_id'],
+    columns: {
+      public_key_encrypted: (one) => publicKeyPlace(id(one, 'person_id'), id(one, 'credential_id')),
     },
   },
   {

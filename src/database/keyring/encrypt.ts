@@ -61,6 +61,16 @@ export function decrypt(ring: Keyring, encrypted: Buffer, place: EncryptedPlace)
   }
 }
 
+/** The same; undefined for what this keyring did not make, or made for another place. */
+export function decryptOwn(ring: Keyring, encrypted: Buffer, place: EncryptedPlace): string | undefined {
+  try {
+    return decrypt(ring, encrypted, place);
+  } catch (error) {
+    if (error instanceof KeyringError) return undefined;
+    throw error;
+  }
+}
+
 function encryptionKey(ring: Keyring, kid: string) {
   const key = ring.derive(kid, 'encrypt', 32);
   if (key === undefined)

@@ -11,7 +11,7 @@ import { usableSigningKeys, type PublicJwk } from './signing-key';
 /** Issues and checks access tokens: JWTs signed with ES256, whose keys the database shares. */
 export interface AccessTokens {
   /** @param holder the token ends early once the entity has another generation than this */
-  issue(holder: Claims): Promise<{ token: string; tokenId: string; expiresInS: number }>;
+  issue(holder: Claims): Promise<{ token: string; tokenId: string; expiresInS: number; scope: string }>;
   /** The claims of a token; undefined if it is forged, expired, or of another audience. */
   verify(token: string): Promise<Claims | undefined>;
   /** Public keys that tokens may be signed with. */
@@ -96,14 +96,14 @@ export function createAccessTokens({
     const verifier = kid === undefined ? undefined : await verifierOf(kid);
     if (kid === undefined || verifier === undefined) return undefined;
     const claims = claimsOf(token, verifier, config.JWT_ISSUER);
-    const { exp, sub, gen: tokenGeneration } = claims ?? {};
+    // A token without scopes is older than them, and has all.
+    const { exp, sub, gen: tokenGeneration, cid: clientId, scope = SCOPES.join(' ') } = claims ?? {};
     const role = ROLES.find((name) => name === claims?.['role']);
     if (typeof exp !== 'number' || typeof sub !== 'string' || !role || !isId(role, sub)) return undefined;
-    const clientId = claims?.['cid'] as unknown;
-    const scopes = scopesOf(claims?.['scope']);
-    if (typeof tokenGeneration !== 'number' || !scopes) return undefined;
-    if (clientId !== undefined && (typeof clientId !== 'string' || !isId('client', clientId)))
-      return undefined;
+    if (typeof tokenGeneration !== 'number' || typeof scope !== 'string') return undefined;
+    if (typeof clientId !== 'string' && clientId !== undefined) return undefined;
+    const words = scope.split(' ');
+    const scopes = SCOPES.filter((one) => words.includes(one));
     const { psn: personId, pky: passkeyId } = claims as { psn?: string; pky?: string };
     return {
       kid,
@@ -120,14 +120,8 @@ export function createAccessTokens({
     async issue({ entityId, role, tokenGeneration, clientId, scopes, personId, passkeyId }) {
       const { signer } = await keys(KEYS_TTL_MS);
       const tokenId = randomUUID();
-      const claims = {
-        role,
-        gen: tokenGeneration,
-        cid: clientId,
-        scope: scopes.join(' '),
-        psn: personId,
-        pky: passkeyId,
-      };
+      const scope = scopes.join(' ');
+      const claims = { role, gen: tokenGeneration, cid: clientId, scope, psn: personId, pky: passkeyId };
       const token = sign(claims, signer.key, {
         algorithm: 'ES256',
         keyid: signer.kid,
@@ -137,7 +131,7 @@ export function createAccessTokens({
         expiresIn: ttlS,
         jwtid: tokenId,
       });
-      return { token, tokenId, expiresInS: ttlS };
+      return { token, tokenId, expiresInS: ttlS, scope };
     },
 
     async verify(token) {
@@ -169,14 +163,6 @@ async function readKeys(db: Database, verifyForS: number): Promise<Keys> {
     ),
     jwks: usable.map(({ publicJwk }) => publicJwk),
   };
-}
-
-/** A token without them is older than scopes, and has all. */
-function scopesOf(claim: unknown): readonly Scope[] | undefined {
-  if (claim === undefined) return SCOPES;
-  if (typeof claim !== 'string') return undefined;
-  const words = claim.split(' ');
-  return SCOPES.filter((scope) => words.includes(scope));
 }
 
 /** Three parts in base64url, the last of them the 64 bytes of an ES256 signature. */

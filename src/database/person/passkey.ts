@@ -2,6 +2,8 @@ import type { Role } from '../../domain/entity';
 import { Failure } from '../../domain/failures';
 import type { PersonRole } from '../../domain/person';
 import type { Standing } from '../entity/create-entity';
+import { decryptOwn, encrypt, type EncryptedPlace } from '../keyring/encrypt';
+import { lapseActs } from '../person-act/person-act';
 import type { Executor, Transaction } from '../pool/connection';
 import { act, type Actor } from '../record/audit-event';
 import { inviteeOf } from './invitation';
@@ -53,6 +55,7 @@ export async function useInvitation(
     RETURNING p.id AS person_id, e.id AS entity_id, e.type AS role, e.token_generation, e.provider_id`;
   if (invited === undefined) return undefined;
   await trx.rows`DELETE FROM passkeys WHERE person_id = ${invited.personId}`;
+  await lapseActs(trx, invited.personId);
   await insertPasskey(trx, request, invited, passkey);
   await closeSecretSignIn(trx, invited.entityId);
   return { ...invited, passkeyId: passkey.credentialId };
@@ -87,9 +90,14 @@ async function insertPasskey(
   { entityId, role, personId }: Pick<Holder, 'entityId' | 'role' | 'personId'>,
   { credentialId, publicKey, counter }: NewPasskey,
 ): Promise<void> {
+  const key = encrypt(
+    trx.keyring,
+    Buffer.from(publicKey).toString('base64'),
+    publicKeyPlace(personId, credentialId),
+  );
   const made = trx.row<object>`
-    INSERT INTO passkeys (credential_id, person_id, entity_id, public_key, counter)
-    VALUES (${credentialId}, ${personId}, ${entityId}, ${Buffer.from(publicKey)}, ${counter})
+    INSERT INTO passkeys (credential_id, person_id, entity_id, public_key_encrypted, counter)
+    VALUES (${credentialId}, ${personId}, ${entityId}, ${key}, ${counter})
     ON CONFLICT (credential_id) DO NOTHING RETURNING credential_id`;
   const by: Actor = { ...request, actor: personId, cause: role, reason: null };
   const kept = await act(trx, by, made, () => ({
@@ -100,16 +108,18 @@ async function insertPasskey(
   if (kept === undefined) throw new Failure('unauthenticated', 'The passkey is known already');
 }
 
-interface Passkey {
-  credentialId: string;
-  personId: string;
-  publicKey: Buffer;
-  counter: bigint;
-}
+/** The key opens for its person alone: no planted or copied row signs anybody in. */
+export const publicKeyPlace = (personId: string, credentialId: string): EncryptedPlace =>
+  `passkeys.public_key_encrypted:${personId}:${credentialId}`;
 
-export async function findPasskey(db: Executor, credentialId: string): Promise<Passkey | undefined> {
-  return db.row<Passkey>`
-    SELECT credential_id, person_id, public_key, counter FROM passkeys WHERE credential_id = ${credentialId}`;
+export async function findPasskey(db: Executor, credentialId: string, personId: string) {
+  const found = await db.row<{ publicKeyEncrypted: Buffer; counter: bigint }>`
+    SELECT public_key_encrypted, counter FROM passkeys
+    WHERE credential_id = ${credentialId} AND person_id = ${personId}`;
+  const key =
+    found && decryptOwn(db.keyring, found.publicKeyEncrypted, publicKeyPlace(personId, credentialId));
+  if (key === undefined) return undefined;
+  return { publicKey: Uint8Array.from(Buffer.from(key, 'base64')), counter: Number(found?.counter) };
 }
 
 /** Oldest first. */

@@ -7,6 +7,7 @@ import type { Executor } from '../pool/connection';
 import { joined, raw, sql, type Fragment } from '../pool/statement';
 import type { Cause } from '../../domain/words/timeline';
 import { allOf, listPage, literal, type Listed, type Page } from '../query/list-page';
+import { pages } from '../query/pages';
 import { sidesOf, type Party } from '../query/party';
 import { HELD } from './held-amount';
 
@@ -133,6 +134,22 @@ export async function listExceptions(
     page,
   );
 }
+
+/** Rows in memory at once: the metadata of each may have 100 kB. */
+const FILE_PAGE = 100;
+
+/** Oldest first, page by page. */
+export const readExceptions = (db: Executor, party: Party, filter: ExceptionFilter) =>
+  pages<ExceptionRecord, string>(
+    FILE_PAGE,
+    '',
+    (one) => one.exceptionId,
+    (after) => {
+      const first = sql`ORDER BY id LIMIT ${FILE_PAGE}`;
+      const found = matching(party, filter, sql`AND id > ${after} ${first}`);
+      return db.rows`SELECT ${raw(EXCEPTION_COLUMNS)} FROM ${found} ${first}`;
+    },
+  );
 
 /** @param filter without a state: all that are not resolved */
 export async function operatorsExceptions(

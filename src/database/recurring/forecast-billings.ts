@@ -58,16 +58,36 @@ const LINES_MAX = 20_000;
  */
 const HOLDS_MAX = 100;
 
+interface Window {
+  /** From today on. */
+  days: number;
+  /** Of `performance.now()`. */
+  deadline: number;
+  /** Told of each charge. */
+  each?: (scheduleId: string, date: string) => void;
+}
+
+/** Ids of schedules with a charge on a day of the forecast. @throws as `forecast` */
+export async function schedulesDueOn(
+  db: Executor,
+  rules: RecurringRules,
+  of: ForecastOf,
+  day: string,
+  window: Window,
+): Promise<string[]> {
+  const due = new Set<string>();
+  await forecast(db, rules, of, { ...window, each: (id, date) => void (date === day && due.add(id)) });
+  return [...due];
+}
+
 /**
- * @param days from today on
- * @param deadline of `performance.now()`
  * @throws Failure invalid_request where there is more than can be told, or reckoned until then
  */
 export async function forecast(
   db: Executor,
   rules: RecurringRules,
   of: ForecastOf,
-  { days, deadline }: { days: number; deadline: number },
+  { days, deadline, each }: Window,
 ): Promise<ForecastLine[]> {
   const lines = new Map<string, ForecastLine>();
   let steps = 0;
@@ -88,6 +108,7 @@ export async function forecast(
         if (!charge) continue;
         const { at, amount } = charge;
         const date = calendarDay(at, rules.timeZone);
+        each?.(one.id, date);
         const key = JSON.stringify([date, one.currency]);
         const line = lines.get(key) ?? { date, currency: one.currency, count: 0, amount: 0n };
         line.count += 1;

@@ -4,9 +4,11 @@ import type { BillingRequestStatus } from '../../domain/lifecycle';
 import type { Metadata } from '../../domain/metadata';
 import type { ScheduleStatus, SuspendedReason } from '../../domain/recurring/recurring';
 import type { Limit } from '../../domain/spending-limit';
+import { namedBy } from '../customer/list-customers';
 import type { Executor } from '../pool/connection';
-import { raw, sql } from '../pool/statement';
+import { customPlan, raw, sql, type Fragment } from '../pool/statement';
 import { allOf, listPage, type Listed, type Page } from '../query/list-page';
+import { pages } from '../query/pages';
 import { ownedBy, type Party } from '../query/party';
 
 /** Schedules as they are read: by their merchant, by its provider, and by the customer's bank. */
@@ -110,20 +112,51 @@ export const SCHEDULE_SORTS = {
   nextBillingDate: { by: 's.next_due_at', indexed: false },
 };
 
-export async function listSchedules(
-  db: Executor,
-  party: Party,
-  filter: { status?: ScheduleStatus | undefined; customerId?: string | undefined },
-  page: Page<keyof typeof SCHEDULE_SORTS>,
-): Promise<Listed<ScheduleRecord>> {
-  const { status, customerId } = filter;
-  const from = sql`schedules s WHERE ${allOf(
+export interface ScheduleFilter {
+  status?: ScheduleStatus | undefined;
+  customerId?: string | undefined;
+  /** A part of a description or of a name, an id, or a value of the metadata. */
+  search?: string | undefined;
+  ids?: readonly string[] | undefined;
+}
+
+/** An id is searched for whole, or by its end, as people read it to each other. */
+const ID_END_MIN = 6;
+
+const searched = ({ role, entityId }: Party, text: string) => sql`(
+  strpos(lower(s.description), lower(${text}::text)) > 0 OR s.id = ${text}
+  OR ${text.length} >= ${raw(ID_END_MIN)} AND right(s.customer_id, ${text.length}) = ${text}
+  OR ${
+    role === 'bank'
+      ? sql`s.customer_id IN (SELECT id FROM customers WHERE bank_id = ${entityId} AND ${namedBy(text)})`
+      : sql`EXISTS (SELECT FROM jsonb_each_text(s.metadata) WHERE value = ${text})`
+  }
+  OR ${role !== 'merchant'} AND s.merchant_id IN (
+    SELECT id FROM entities WHERE type = 'merchant' AND strpos(lower(name), lower(${text}::text)) > 0))`;
+
+function matching(party: Party, filter: ScheduleFilter): Fragment {
+  const { status, customerId, search, ids } = filter;
+  return sql`schedules s WHERE ${allOf(
     sql`s.${ownedBy(party)}`,
     status !== undefined && sql`s.status = ${status}`,
     customerId !== undefined && sql`s.customer_id = ${customerId}`,
+    ids !== undefined && sql`s.id = ANY(${ids}::text[])`,
+    search !== undefined && searched(party, search),
   )}`;
+}
+
+/** A text may find all, or one by an index. */
+const plannedFor = (db: Executor, { search }: ScheduleFilter) => (search === undefined ? db : customPlan(db));
+
+export async function listSchedules(
+  db: Executor,
+  party: Party,
+  filter: ScheduleFilter,
+  page: Page<keyof typeof SCHEDULE_SORTS>,
+): Promise<Listed<ScheduleRecord>> {
+  const from = matching(party, filter);
   return listPage<ScheduleRecord>(
-    db,
+    plannedFor(db, filter),
     {
       select: () => sql`SELECT ${raw(COLUMNS)} FROM ${from}`,
       counted: (limit) => sql`${from} ORDER BY s.id ${limit}`,
@@ -132,5 +165,20 @@ export async function listSchedules(
       instead: 'narrow it with status or customerId',
     },
     page,
+  );
+}
+
+/** Rows in memory at once: their metadata may have 100 kB each. */
+const FILE_PAGE = 100;
+
+/** Oldest first, page by page. */
+export async function* readSchedules(db: Executor, party: Party, filter: ScheduleFilter) {
+  const from = matching(party, filter);
+  yield* pages<ScheduleRecord, string>(
+    FILE_PAGE,
+    '',
+    (one) => one.id,
+    (after) => plannedFor(db, filter).rows`
+      SELECT ${raw(COLUMNS)} FROM ${from} AND s.id > ${after} ORDER BY s.id LIMIT ${FILE_PAGE}`,
   );
 }

@@ -60,7 +60,7 @@ export const DELIVERY_SORTS = {
 };
 
 interface DeliveryFilter {
-  status?: DeliveryStatus | undefined;
+  status?: DeliveryStatus | 'withdrawn' | undefined;
   webhookType?: WebhookType | undefined;
   from?: Date | undefined;
   /** Exclusive. */
@@ -76,7 +76,10 @@ export async function listDeliveries(
   const { status, webhookType, from: since, to: before } = filter;
   const from = sql`webhook_deliveries d WHERE ${allOf(
     sql`d.entity_id = ${entityId}`,
-    status !== undefined && sql`d.status = ${literal(status)}`,
+    status === 'withdrawn'
+      ? sql`d.withdrawn_at IS NOT NULL`
+      : status !== undefined && sql`d.status = ${literal(status)}`,
+    status === 'failed' && sql`d.withdrawn_at IS NULL`,
     webhookType !== undefined && sql`d.webhook_type = ${webhookType}`,
     since !== undefined && sql`d.created_at >= ${since}`,
     before !== undefined && sql`d.created_at < ${before}`,
@@ -88,7 +91,8 @@ export async function listDeliveries(
       counted: (limit) => sql`${from} ORDER BY d.created_at, d.id ${limit}`,
       id: 'd.id',
       sort: DELIVERY_SORTS[page.sortBy],
-      instead: 'narrow it with status, webhookType, from or to, or read GET /v1/events, which has all in one order',
+      instead:
+        'narrow it with status, webhookType, from or to, or read GET /v1/events, which has all in one order',
     },
     page,
   );

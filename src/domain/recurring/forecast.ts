@@ -8,6 +8,7 @@ import { factsOf, nextBilling, type InHand, type RecurringRules, type Schedule }
 
 /** Days of a forecast by default, and the most that a caller may ask for. */
 export const FORECAST_DAYS = 30;
+export const FORECAST_DAYS_MAX = 90;
 
 export interface ScheduleAhead {
   schedule: Schedule;

@@ -18,7 +18,7 @@ let counted: Database;
 let statements = 0;
 let api: ServedApi;
 let bank: Party;
-let other: Party;
+let otherBank: Party;
 let key: { kid: string; privateKey: KeyObject };
 beforeAll(async () => {
   test = await createTestDatabase();
@@ -31,7 +31,7 @@ beforeAll(async () => {
   };
   api = await serveApi(counted, { settings: { RATE_LIMIT_FAILED_AUTH: '1000/1000' } });
   bank = await enter(api, 'bank');
-  other = await enter(api, 'bank');
+  otherBank = await enter(api, 'bank');
   [key] = await usableSigningKeys(test.db, 0);
 });
 afterAll(async () => {
@@ -154,7 +154,7 @@ const WRONG: Record<string, () => string> = {
   'a client that is no id': forged('cid', '__proto__'),
   'a client that is a list': forged('cid', []),
   'a client that nobody knows': forged('cid', newId('client')),
-  'a client of another entity': () => forged('cid', other.clientId)(),
+  'a client of another entity': () => forged('cid', otherBank.clientId)(),
   'scopes that are a list': forged('scope', ['read']),
 };
 

@@ -1,7 +1,9 @@
 import { routes } from '../../../src/api/app';
+import { addClient } from '../../../src/database/entity/client-credential';
 import { ROLES, type Role } from '../../../src/domain/entity';
 import { SCOPES, type Scope } from '../../../src/domain/scope';
 import { apiOfFile, createParty, send, tokenOf } from '../../support/api';
+import { OPERATOR } from '../../support/operator';
 
 /** The scope of each operation, held to what every caller was told. */
 
@@ -36,14 +38,14 @@ const SCOPE_OF: Record<string, Scope> = {
 
 /** By role and scope a token that has this scope alone. */
 async function narrowTokens(): Promise<Record<Role, Record<Scope, string>>> {
-  const byRole: Record<string, Record<string, string>> = {};
+  const byRole = {} as Record<Role, Record<Scope, string>>;
   for (const role of ROLES) {
     const party = await createParty(api, role);
-    const tokens: Record<string, string> = {};
+    const tokens = {} as Record<Scope, string>;
     for (const scope of SCOPES) tokens[scope] = await tokenOf(api, party, scope);
     byRole[role] = tokens;
   }
-  return byRole as Record<Role, Record<Scope, string>>;
+  return byRole;
 }
 
 test('a token does what its scope is for, and is refused everything else before anything that it sends', async () => {
@@ -73,4 +75,21 @@ test('a token does what its scope is for, and is refused everything else before 
     }
   }
   expect(wrong).toEqual([]);
+});
+
+test('clients of a party repeat each other’s requests under one key', async () => {
+  const merchant = await createParty(api, 'merchant');
+  const wanted = { entityId: merchant.entityId, name: 'till', scopes: ['bill'] as const };
+  const till = await api.deps.db.transaction((trx) => addClient(trx, OPERATOR, wanted));
+  const made: unknown[] = [];
+  for (const client of [merchant, till ?? merchant]) {
+    const authorization = `Bearer ${await tokenOf(api, client)}`;
+    const headers = { authorization, 'idempotency-key': 'once' };
+    const device = await send(api.url, 'POST', '/v1/devices', { fingerprint: 'x'.repeat(16) }, headers);
+    made.push([device.status, device.headers.get('idempotent-replayed')]);
+  }
+  expect(made).toEqual([
+    [201, null],
+    [201, 'true'],
+  ]);
 });

@@ -106,6 +106,29 @@ const numbered = (told: [string, Shown][]) =>
   told.map(([type, { sequence }]) => `${type} ${String(sequence)}`);
 
 describe('the list', () => {
+  test('is saved as CSV, all that the filter has, oldest first', async () => {
+    const first = await contradicted();
+    const { id } = await contradicted();
+    for (const role of ROLES) {
+      const lines = async (query: string) => {
+        const [header = '', ...rest] = (await parties[role].file(`${EXCEPTIONS}?format=csv${query}`)).split(
+          '\r\n',
+        );
+        expect(rest.pop()).toBe('');
+        const names = header.split(',');
+        return rest.map((line) => Object.fromEntries(line.split(',').map((cell, i) => [names[i], cell])));
+      };
+      const all = await lines('&state=open');
+      expect(all.map(({ billingRequestId }) => billingRequestId)).toEqual([first.id, id]);
+      const [opened] = await listed(parties[role], '?sortOrder=asc');
+      const at = new Date(String(opened?.['openedAt'])).toLocaleString('sv', { timeZone: 'Africa/Lagos' });
+      expect(all[0]).toMatchObject({ amount: '100.00', bookedAmount: '', openedAt: `"${at}"` });
+      expect('metadata' in (all[0] ?? {})).toBe(role !== 'bank');
+      expect('bankTransactionId' in (all[0] ?? {})).toBe(role === 'bank');
+      expect(await lines('&state=resolved')).toEqual([]);
+    }
+  });
+
   test('shows each party its own exception, and the id of a bank’s debit to that bank alone', async () => {
     const { reference, id } = await charge(parties);
     await approve(parties, id, 'a-second-debit');

@@ -2,7 +2,7 @@ import { addPerson, changePerson, invitePerson, type Invited } from '../../../sr
 import { recordAuditEvent } from '../../../src/database/record/audit-event';
 import { setEntityStatus } from '../../support/recorded-change';
 import type { PersonRole } from '../../../src/domain/person';
-import { apiOfFile, enter, send, type Answered, type Party } from '../../support/api';
+import { apiOfFile, enter, send, serveApi, type Answered, type Party } from '../../support/api';
 import { Authenticator } from '../../support/authenticator';
 import { OPERATOR } from '../../support/operator';
 
@@ -99,6 +99,7 @@ describe('an invitation', () => {
       authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     });
     const { person: own, ...session } = sessionOf(await use(added));
+    expect(api.log.at(-1)).toMatchObject({ status: 201, personId: added.personId, outcome: 'issued' });
     expect(own).toEqual({ personId: added.personId, email: added.email, role: 'clerk' });
     expect(await isIn(session)).toBe(true);
     const logged = JSON.stringify(api.log);
@@ -130,6 +131,13 @@ describe('an invitation', () => {
     expect(await ask('/console/passkey-options', { invitation: second.invitation })).toMatchObject({
       status: 401,
     });
+  });
+
+  it('opens nothing more once its person was disabled, also after a return', async () => {
+    const { personId, invitation } = await person('clerk');
+    for (const disabled of [true, false])
+      await db.transaction((trx) => changePerson(trx, OPERATOR, { personId }, { disabled }));
+    expect(await ask('/console/passkey-options', { invitation })).toMatchObject({ status: 401 });
   });
 
   it('is nobody else’s: not another person’s, nor one whose hash was copied to another row', async () => {
@@ -280,12 +288,59 @@ describe('a passkey', () => {
 
   it.each<[string, Faults]>([
     ['without verification of its user', { unverified: true }],
-    ['with a certificate, which nobody asked for', { format: 'packed' }],
+    ['with a word of its maker, which nobody asked for', { attested: true }],
   ])('is not made %s, and the invitation stays', async (_what, faults) => {
     const added = await person('clerk');
     expect(await use(added, undefined, faults)).toMatchObject({ status: 401 });
     expect(await use(added, new Authenticator('https://evil.example'))).toMatchObject({ status: 401 });
     expect(await use(added)).toMatchObject({ status: 201 });
+  });
+
+  it('is not made of bytes that decoders read differently', async () => {
+    const { invitation } = await person('clerk');
+    const { options, sealed } = await optionsFor({ invitation });
+    const passkey = new Authenticator(CONSOLE_URL).make(options);
+    const { attestationObject: bytes } = passkey.response;
+    const padded = { ...passkey.response, attestationObject: `${bytes.slice(0, 40)}    ${bytes.slice(40)}` };
+    const made = await ask('/console/session', {
+      invitation,
+      sealed,
+      passkey: { ...passkey, response: padded },
+    });
+    expect(made).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'passkey.response.attestationObject' }] },
+    });
+  });
+
+  it('is looked up no more for an address that has failed too often, whose secrets still are', async () => {
+    const { authenticator } = await joined('viewer');
+    const RATE_LIMIT_FAILED_AUTH = { perSecond: 0.001, burst: 1 };
+    const strict = await serveApi(db, { config: { ...api.deps.config, RATE_LIMIT_FAILED_AUTH } });
+    const strictly = (path: string, body: object) =>
+      send(strict.url, 'POST', path, body, { 'sec-fetch-site': 'same-origin' });
+    const { options, sealed } = await optionsFor({});
+    expect(await strictly('/console/passkey-options', { invitation: 'x' })).toMatchObject({ status: 401 });
+    const right = { sealed, passkey: authenticator.sign(options) };
+    expect(await strictly('/console/session', right)).toMatchObject({ status: 429 });
+    const { clientId, clientSecret } = shop;
+    expect(await strictly('/console/session', { clientId, clientSecret })).toMatchObject({ status: 201 });
+    await strict.close();
+  });
+
+  it('is its person’s alone: a row that somebody has planted for another signs nobody in', async () => {
+    const [own, admin] = [await joined('viewer'), await joined('admin')];
+    await db.transaction(async (trx) => {
+      await trx.rows`
+        INSERT INTO passkeys (credential_id, person_id, entity_id, public_key_encrypted, counter)
+        SELECT 'planted', ${admin.personId}, entity_id, public_key_encrypted, 0
+        FROM passkeys WHERE person_id = ${own.personId}`;
+      await recordAuditEvent(trx, OPERATOR, { action: 'person.passkey_made', entityId: shop.entityId });
+    });
+    const { sealed, options } = await optionsFor({});
+    const passkey = { ...own.authenticator.sign(options), id: 'planted', rawId: 'planted' };
+    passkey.response.userHandle = Buffer.from(admin.personId).toString('base64url');
+    expect(await ask('/console/session', { sealed, passkey })).toMatchObject({ status: 401 });
   });
 
   it('is not made of one that is known: it stays its person’s', async () => {
@@ -299,13 +354,14 @@ describe('a passkey', () => {
   });
 });
 
-describe('a second passkey', () => {
-  async function add(session: Session, authenticator = new Authenticator(CONSOLE_URL)) {
-    const begun = (await call(session, 'POST', '/v1/console/passkeys/options')).body.data;
-    const { options, sealed } = begun as unknown as Options;
-    return call(session, 'POST', '/v1/console/passkeys', { sealed, passkey: authenticator.make(options) });
-  }
+/** Adds a second passkey from a session. */
+async function add(session: Session, authenticator = new Authenticator(CONSOLE_URL)) {
+  const begun = (await call(session, 'POST', '/v1/console/passkeys/options')).body.data;
+  const { options, sealed } = begun as unknown as Options;
+  return call(session, 'POST', '/v1/console/passkeys', { sealed, passkey: authenticator.make(options) });
+}
 
+describe('a second passkey', () => {
   it('is added from a session, signs in beside the first, and is on record', async () => {
     const { session, personId } = await joined('viewer');
     const second = new Authenticator(CONSOLE_URL);
@@ -335,6 +391,13 @@ describe('a second passkey', () => {
   });
 });
 
+async function waysIn() {
+  const asked = await send(api.url, 'GET', '/console/sign-in', undefined, {
+    'sec-fetch-site': 'same-origin',
+  });
+  return asked.body.data;
+}
+
 describe('client id and secret', () => {
   it('sign in until an admin has a passkey, and never after; their sessions end at once', async () => {
     const before = sessionOf(await secretSignIn());
@@ -343,7 +406,8 @@ describe('client id and secret', () => {
     expect(await isIn(before)).toBe(true);
     const admin = await joined('admin');
     expect(await isIn(before)).toBe(false);
-    expect(await secretSignIn()).toMatchObject({ status: 401 });
+    const refused = await secretSignIn();
+    expect([refused.status, refused.body.message]).toEqual([401, expect.stringContaining('by a passkey')]);
     // An API client's token is no session.
     expect(await shop.send('GET', '/v1/refunds')).toMatchObject({ status: 200 });
     await person('admin');
@@ -352,13 +416,7 @@ describe('client id and secret', () => {
   });
 
   it('are asked for only while they sign anybody in', async () => {
-    const secrets = async () => {
-      const none = await send(api.url, 'GET', '/console/sign-in', undefined, {
-        'sec-fetch-site': 'same-origin',
-      });
-      return none.body.data;
-    };
-    expect(await secrets()).toEqual({ secrets: true });
+    expect(await waysIn()).toEqual({ secrets: true });
     // Nobody but entities with persons are left, as no test beside this one shares the database.
     await db.transaction(async (trx) => {
       const open = await trx.rows<{ id: string }>`
@@ -366,7 +424,7 @@ describe('client id and secret', () => {
       for (const { id } of open)
         await recordAuditEvent(trx, OPERATOR, { action: 'person.passkey_made', entityId: id });
     });
-    expect(await secrets()).toEqual({ secrets: false });
+    expect(await waysIn()).toEqual({ secrets: false });
   });
 
   it('make no person: their session does not see the persons, nor a passkey', async () => {

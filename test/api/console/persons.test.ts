@@ -40,6 +40,7 @@ describe('what a role may do', () => {
   const LOWEST: Record<string, PersonRole> = {
     'post /v1/bank/customers/search': 'viewer',
     'post /v1/merchants/search': 'viewer',
+    'post /v1/billing/recurring/search': 'viewer',
     'post /v1/transaction-history/search': 'viewer',
     'post /v1/transaction-history/totals': 'viewer',
     'post /v1/customer/bill': 'admin',
@@ -112,6 +113,13 @@ describe('what a role may do', () => {
   });
 });
 
+async function actsIn(by: Caller, { reference }: { reference: string }) {
+  const { timeline } = await by.read(`/v1/transaction-details?reference=${reference}`);
+  return (timeline as { text: string }[])
+    .map(({ text }) => text)
+    .filter((text) => text.startsWith('person.initiate'));
+}
+
 describe('an act of a person', () => {
   it('is on record with the person, once, in the transaction of what it did', async () => {
     const standing = await standingApproval(db);
@@ -176,12 +184,6 @@ describe('an act of a person', () => {
       { reference: other.reference },
       { 'x-request-id': requestId },
     );
-    const actsIn = async (by: Caller, { reference }: { reference: string }) => {
-      const { timeline } = await by.read(`/v1/transaction-details?reference=${reference}`);
-      return (timeline as { text: string }[])
-        .map(({ text }) => text)
-        .filter((text) => text.startsWith('person.initiate'));
-    };
     const act = `person.initiate_refund on ${shop.entityId}, by the clerk`;
     const request = `request ${requestId}`;
     expect(await actsIn(parties.merchant, one)).toEqual([

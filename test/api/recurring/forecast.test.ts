@@ -53,6 +53,11 @@ const told = async (query = '', by?: Caller) =>
 const dates = async (query = '', by?: Caller) => (await days(query, by)).map(({ date }) => date);
 const rate = async (query = '', by?: Caller) => (await ask(query, by))['successRate'];
 
+const searched = async (by: Caller, body: object) =>
+  (await by.post('/v1/billing/recurring/search', body)).body.data as {
+    schedules: { scheduleId: string }[];
+  };
+
 /** One billing that ended on 20 January, or at the moment given. */
 async function billed(reason?: string, at = '2031-01-20T10:30:00Z'): Promise<void> {
   const scheduleId = await make(at, { maxBillings: 1 });
@@ -219,6 +224,28 @@ describe('who sees it', () => {
       expect(await dates(`?merchantId=${stranger.merchantId}`, parties[role])).toEqual([]);
       expect(await dates(`?merchantId=${parties.merchantId}`, parties[role])).toEqual(['2031-01-31']);
     }
+  });
+
+  it('leads from each day to the schedules that it is the sum of, for each party', async () => {
+    const daily = await make('2031-01-30T09:00:00Z', { frequency: 'daily', amount: 100n });
+    const once = await make('2031-01-31T09:00:00Z', { maxBillings: 1 });
+    for (const role of ROLES) {
+      expect(await told('?days=13', parties[role])).toEqual([
+        '2031-01-30 1×1',
+        '2031-01-31 2×1501',
+        '2031-02-01 1×1',
+      ]);
+      const on = async (dueOn: string, dueInDays = 13) =>
+        (await searched(parties[role], { dueOn, dueInDays })).schedules.map(({ scheduleId }) => scheduleId);
+      expect(await on('2031-01-31')).toEqual([once, daily]);
+      expect(await on('2031-02-01')).toEqual([daily]);
+      expect(await on('2031-01-29')).toEqual([]);
+      // The day is not of that forecast.
+      expect(await on('2031-02-01', 12)).toEqual([]);
+    }
+    const stranger = await served.parties();
+    await moveTo('2031-01-20T10:00:00Z', stranger);
+    expect(await searched(stranger.provider, { dueOn: '2031-01-31' })).toMatchObject({ schedules: [] });
   });
 
   it('is a provider for all its merchants together, each by its own clock, or for one', async () => {

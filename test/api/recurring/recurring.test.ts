@@ -4,7 +4,7 @@ import { workflowIds } from '../../../src/domain/workflow/workflow-id';
 import { recurringRules } from '../../../src/settings/config';
 import { tokenOf } from '../../support/api';
 import { runSchedule } from '../../support/schedule';
-import { history, shareApi, type Parties } from '../../support/shared-api';
+import { history, ROLES, shareApi, type Caller, type Parties } from '../../support/shared-api';
 import { answerCharges, makeSchedule, moveClock } from '../../support/standing';
 import { setEntityStatus } from '../../support/recorded-change';
 
@@ -211,6 +211,59 @@ describe('looking at schedules', () => {
       expect(await caller.list(`${path}?status=past_due`)).toMatchObject([
         { scheduleId, status: 'past_due', lastDecline },
       ]);
+    }
+  });
+});
+
+const find = async (caller: Caller, body: object, query = '') => {
+  const { status, body: answered } = await caller.post(`${SCHEDULES}/search${query}`, body);
+  if (status !== 200) throw new Error(JSON.stringify(answered));
+  const { schedules } = answered.data as unknown as { schedules: { description: string }[] };
+  return schedules.map(({ description }) => description);
+};
+
+describe('a search for schedules', () => {
+  test('finds by words, ids, names and metadata, for each party its own', async () => {
+    const { scheduleId } = await created({ description: 'Gold Plan_50%', metadata: { order: '#4711' } });
+    await created({ description: 'Silver' });
+    const gold = ['Gold Plan_50%'];
+    const all = ['Silver', ...gold];
+    const { customerId } = parties;
+    for (const role of ROLES) {
+      const by = (search: string) => find(parties[role], { search });
+      expect(await find(parties[role], {})).toEqual(all);
+      expect(await find(parties[role], { customerId, status: 'active' }, '?page=2&limit=1')).toEqual(gold);
+      expect(await find(parties[role], { status: 'paused' })).toEqual([]);
+      expect(await by('plan_')).toEqual(gold);
+      expect(await by('p__n')).toEqual([]);
+      expect(await by(String(scheduleId))).toEqual(gold);
+      expect(await by(customerId.slice(-6))).toEqual(all);
+      expect(await by(customerId.slice(-5))).toEqual([]);
+      // A customer's name is for the bank, an order's number for the merchant.
+      expect(await by('obi ada')).toEqual(role === 'bank' ? all : []);
+      expect(await by('#4711')).toEqual(role === 'bank' ? [] : gold);
+      expect(await by('merch')).toEqual(role === 'merchant' ? [] : all);
+      expect(await find((await served.parties())[role], {})).toEqual([]);
+    }
+  });
+
+  test('saves all that it finds as CSV: amounts in full, times in the network’s zone', async () => {
+    const startDate = '2040-01-02T23:30:00.000Z';
+    await created({ description: 'Gold', metadata: { seats: 3 }, startDate });
+    await created({ description: 'Silver', startDate });
+    for (const role of ROLES) {
+      const file = await parties[role].post(`${SCHEDULES}/search`, { search: 'gold', format: 'csv' });
+      const [header = '', line = '', ...rest] = (file.body as unknown as string).split('\r\n');
+      const cells = Object.fromEntries(header.split(',').map((name, i) => [name, line.split(',')[i]]));
+      expect(cells).toMatchObject({
+        status: 'active',
+        amount: '1500.50',
+        nextBillingDate: '"2040-01-03 00:30:00"',
+        customerId: parties.customerId,
+        ...(role === 'bank' ? { customerName: '"Ada Obi"' } : { metadata: '"{""seats"":3}"' }),
+      });
+      expect(cells).not.toHaveProperty(role === 'bank' ? 'metadata' : 'customerName');
+      expect(rest).toEqual(['']);
     }
   });
 });

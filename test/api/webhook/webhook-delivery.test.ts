@@ -259,5 +259,9 @@ describe('a redelivery', () => {
       status: 'failed',
       withdrawnAt: expect.stringMatching(/^\d{4}-/) as string,
     });
+    const listed = async (status: string) =>
+      JSON.stringify((await bank.send('GET', `${DELIVERIES}?status=${status}`)).body).includes(deliveryId);
+    // Nobody can do anything about it.
+    expect([await listed('withdrawn'), await listed('failed')]).toEqual([true, false]);
   });
 });

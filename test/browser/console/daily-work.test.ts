@@ -90,8 +90,14 @@ describe.each([1280, 390])('with the console, %i pixels wide,', (width) => {
       SELECT status, decline_reason FROM billing_requests WHERE reference = ${reference}`,
     ).toEqual({ status: 'declined', declineReason: 'cancelled' });
     await link(page, 'Schedules').click();
-    await choose(page, 'Active');
+    await page.getByLabel('Search by description, customer, merchant or id').fill('silver');
+    await button(page, 'Search').click();
+    await page.getByText('Gold plan').waitFor({ state: 'hidden' });
     await link(page, 'Silver plan').first().click();
+    await button(page, 'Change its amount …').click();
+    await page.getByLabel('New amount, in NGN').fill('17.50');
+    await page.getByRole('button', { name: /^Yes, charge NGN\s17.50$/ }).click();
+    await shows(page, /It charges NGN\s17.50 from now on\./);
     await button(page, 'Pause its schedule …').click();
     await button(page, 'Yes, pause it').click();
     await shows(page, 'The schedule is paused', 'Paused');
@@ -195,7 +201,7 @@ describe.each([1280, 390])('with the console, %i pixels wide,', (width) => {
       ['Approve recurring', 'approve_recurring'],
     ] as const) {
       await button(page, 'Change what Merchant may charge').click();
-      await page.getByLabel(name).filter({ visible: true }).check();
+      await page.getByLabel('The customer’s decision').selectOption(decision);
       await expectGoodPage(page);
       await button(page, 'Yes, the customer says so').filter({ visible: true }).click();
       await shows(page, `Merchant: The decision is ${decision} from the next charge on.`);
@@ -330,7 +336,7 @@ describe('a session of the console', () => {
     await page.getByRole('link', { name: 'Overview' }).click();
     await shows(page, /The month could not be loaded. The service cannot be reached/);
     await page.context().setOffline(false);
-    await button(page, 'Try again').first().click();
+    await button(page, 'Try again').nth(1).click();
     await page.getByText(/The month could not be loaded/).waitFor({ state: 'hidden' });
 
     await page.context().setOffline(true);

@@ -9,6 +9,7 @@ import {
   browser,
   button,
   call,
+  choose,
   data,
   enter,
   goTo,
@@ -86,6 +87,7 @@ describe('the console', () => {
     const other = await signedIn('merchant', await standingApproval(test.db));
     await shows(other, /Nothing was charged, declined or refunded/);
     await shows(other, 'No schedule will charge in this time.');
+    expect(await other.getByText('Needs attention').count()).toBe(0);
     const charged = await test.db.row<{ id: string }>`
       SELECT transaction_id AS id FROM billing_requests WHERE reference = ${data.reference}`;
     for (const id of [data.reference, charged?.id ?? '', intentId]) {
@@ -102,14 +104,47 @@ describe('the console', () => {
     expect(await other.getByText('NGN 5.00').count()).toBe(0);
   });
 
-  it.each(['merchant', 'bank'] as const)('says to a %s which schedule is past due, and why', async (role) => {
-    const page = await pageOf(role, 'schedules');
-    const told = page.getByRole('row', { name: /Gold plan.*NGN 1,500.00.*Not enough money/ });
-    await told.waitFor();
-    expect(await told.count()).toBe(1);
-    await page.getByLabel('Show').selectOption('failed');
-    await shows(page, 'There is no such schedule.');
-  });
+  it.each(['merchant', 'bank'] as const)(
+    'leads a %s from what needs attention to just that, and saves what is listed',
+    async (role) => {
+      const page = await pageOf(role, 'overview');
+      await link(page, '1 past-due schedule').click();
+      const rows = page.getByRole('table').getByRole('row');
+      await rows.filter({ hasText: /Gold plan.*NGN.1,500.00.*Past due.*Not enough money/ }).waitFor();
+      expect(await rows.count()).toBe(2);
+      await page.reload();
+      await choose(page, 'All');
+      await shows(page, 'Silver plan');
+      const saved = await savedFile(page, () => button(page, 'Download as CSV').click());
+      const own = await call(role, 'POST', '/v1/billing/recurring/search', { format: 'csv' });
+      expect(saved).toEqual({
+        name: `${role}-schedules-all.csv`,
+        text: `\uFEFF${own.body as unknown as string}`,
+      });
+      await choose(page, 'Failed');
+      await shows(page, 'There is no such schedule.');
+
+      await goTo(page, 'Overview');
+      for (const [one, status] of [
+        ['open exception', 'Open'],
+        ['failed webhook', 'Failed'],
+      ]) {
+        const way = page.getByRole('link', { name: new RegExp(`^\\d+ ${one}s?$`) });
+        if (role === 'bank' && one === 'failed webhook') {
+          expect(await way.count()).toBe(0);
+          continue;
+        }
+        const count = Number.parseInt(await way.innerText(), 10);
+        await way.click();
+        await page.getByRole('table').waitFor();
+        const shown = page.getByRole('navigation', { name: 'Pages' });
+        if (count > 20) await shown.getByText(` of ${count}`).waitFor();
+        else expect(await rows.count()).toBe(count + 1);
+        expect(await page.getByLabel('Show').locator(':checked').innerText()).toBe(status);
+        await page.goBack();
+      }
+    },
+  );
 
   it('leaps from the top over the bar to the content, turns months, and reads the numbers behind a chart', async () => {
     const page = await pageOf('merchant', 'overview');
@@ -129,6 +164,76 @@ describe('the console', () => {
     await tabAndPress(page, 'Month after');
     await shows(page, /Nothing was charged, declined or refunded in \w+ \d+ yet\./);
   });
+
+  it('has the first payment within six presses of Tab from the page’s start', async () => {
+    const page = await pageOf('provider', 'payments');
+    await shows(page, 'Gold plan');
+    const first = page.getByRole('table', { name: 'Payments' }).getByRole('link').first();
+    for (let presses = 1; (await first.and(page.locator(':focus')).count()) === 0; presses++) {
+      expect(presses).toBeLessThanOrEqual(6);
+      await page.keyboard.press('Tab');
+      if ((await focused(page, 'textContent')) === 'Skip to the list') await page.keyboard.press('Enter');
+    }
+    await page.keyboard.press('Enter');
+    await shows(page, 'What has happened');
+  });
+
+  it('has its bar in one row on a phone, and the page of now in sight', async () => {
+    const page = await pageOf('bank', 'statements');
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.reload();
+    const pagesOf = page.getByRole('navigation', { name: 'Pages of the console' }).getByRole('link');
+    await pagesOf.last().waitFor();
+    const boxes = await Promise.all((await pagesOf.all()).map((one) => one.boundingBox()));
+    expect(boxes).toHaveLength(7);
+    expect(new Set(boxes.map((box) => box?.y)).size).toBe(1);
+    await eventually(async () => {
+      const { x = 390, width = 0 } = (await link(page, 'Statements').boundingBox()) ?? {};
+      return x >= 0 && x + width <= 390;
+    });
+    await page.setViewportSize({ width: 1280, height: 900 });
+  });
+
+  it('opens from a day of the forecast just the schedules that make its sum', async () => {
+    const page = await pageOf('provider', 'overview');
+    await shows(page, 'Due in the next 30 days');
+    await page.getByLabel('Look ahead').selectOption({ label: '60 days' });
+    await shows(page, 'Due in the next 60 days');
+    await page.getByText('Due charges as a table').click();
+    const days = page.getByRole('table', { name: /^Charges that fall due each day/ }).getByRole('row');
+    const cells = await days.nth(1).getByRole('cell').allInnerTexts();
+    await days.nth(1).getByRole('link').click();
+    await shows(page, `Due on ${cells[0] ?? ''} ×`);
+    const rows = page.getByRole('table', { name: 'Schedules: All' }).getByRole('row');
+    await rows.nth(1).waitFor();
+    expect(String((await rows.count()) - 1)).toBe(cells[1]);
+    await page.getByRole('button', { name: /^Due on/ }).click();
+    await page.getByRole('button', { name: /^Due on/ }).waitFor({ state: 'hidden' });
+  });
+
+  it.each(['merchant', 'provider'] as const)(
+    'leads a %s from a payment, a schedule and an agreement to the customer, who has no name',
+    async (role) => {
+      const [[agreement]] = Object.values((await call(role, 'GET', '/v1/agreements')).body.data ?? {}) as [
+        { agreementId: string }[],
+      ];
+      const name = `Customer …${data.customerId.slice(-6)}`;
+      for (const [at, way] of [
+        [`payments/${data.reference}`, name],
+        [`schedules/${data.scheduleId}`, name],
+        [`payments/${agreement?.agreementId ?? ''}`, data.customerId],
+      ] as const) {
+        const page = await pageOf(role, at);
+        await link(page, way).click();
+        await page.waitForURL(`**#/customers/${data.customerId}`);
+        await shows(page, name, 'Chargeable now', 'Silver plan', data.reference, 'Filter and download them');
+        expect(await page.locator('main').innerText()).not.toMatch(/Ada|Obi/);
+        await expectGoodPage(page);
+      }
+      const stranger = await pageOf(role, 'customers/cus_nobodys');
+      await shows(stranger, 'You have no agreement with this customer.');
+    },
+  );
 
   it('moves a table that is wider than the screen', async () => {
     await pages.merchant.route('**/v1/webhooks/deliveries*', async (asked) => {

@@ -1,5 +1,6 @@
 import type { Database } from '../../../src/database/pool/connection';
 import { banksOfEmail, updateCustomer } from '../../../src/database/customer/find-customers';
+import { addClient, disableClient } from '../../../src/database/entity/client-credential';
 import { onboardBatch } from '../../../src/database/customer/migrate-customers';
 import { enrolDevice, openDeviceToken } from '../../../src/database/customer/link-device';
 import { claimKey, storeAnswer } from '../../../src/database/call/idempotency';
@@ -8,6 +9,8 @@ import { openDatabase } from '../../../src/database/pool/connection';
 import { openPaymentId } from '../../../src/database/agreement/payment-id';
 import { keyUse, reencrypt, ENCRYPTED_TABLES } from '../../../src/database/key-rotation/re-encrypt';
 import { revokeSigningKey, rotateKey, usableSigningKeys } from '../../../src/database/keys/signing-key';
+import { findPasskey, useInvitation } from '../../../src/database/person/passkey';
+import { addPerson, listPersons } from '../../../src/database/person/person';
 import { decrypt } from '../../../src/database/keyring/encrypt';
 import { responseHeadPlace } from '../../../src/database/webhook/announce-webhooks';
 import { announceAny } from '../../support/announce-any';
@@ -51,6 +54,13 @@ const onboard = (ring: Keyring, bankId: string) =>
   db.transaction((trx) => onboardBatch(keyed(trx, ring), bankId, [{ person: ADA }]));
 const enrol = (ring: Keyring, holderId: string) =>
   db.transaction((trx) => enrolDevice(keyed(trx, ring), holderId, 'fingerprint-of-a-phone'));
+/** Adds a client whose secret is hashed with the old key. */
+async function addedTo(entityId: string, name: string) {
+  const wanted = { entityId, name, scopes: ['read'] as const };
+  const added = await db.transaction((trx) => addClient(keyed(trx, old), OPERATOR, wanted));
+  if (!added) throw new Error(`there is no ${entityId}`);
+  return added;
+}
 const request = (ring: Keyring, callerId: string) => ({
   callerId,
   path: '/v1/things',
@@ -77,18 +87,29 @@ describe('encrypting again', () => {
       ]);
     });
     await usableSigningKeys(keyed(db, old), 3600);
+    const colleague = { email: 'bob@example.test', role: 'admin' } as const;
+    const add = (ring: Keyring) =>
+      db.transaction((trx) => addPerson(keyed(trx, ring), OPERATOR, bankId, colleague));
+    const { personId = '', invitation = '' } = (await add(old)) ?? {};
+    const passkey = { credentialId: 'pk', publicKey: Buffer.from('public'), counter: 0 };
+    await db.transaction((trx) => useInvitation(keyed(trx, old), { requestId: null }, invitation, passkey));
     await recordOutcome(keyed(db, old), deliveryId, 1, { responseHead: 'echo' });
+
+    // A client that was disabled never sends its secret again: it keeps no key.
+    const [till, gone] = [await addedTo(merchantId, 'till'), await addedTo(merchantId, 'gone')];
+    await db.transaction((trx) => disableClient(trx, OPERATOR, gone.clientId));
 
     // Meanwhile, with both keys in the ring, what the old one indexed is found, and held to be
     // there already.
     expect((await onboard(both, bankId)).summary.duplicates).toBe(1);
     expect((await enrol(both, bankId)).token).toBe(device.token);
+    await expect(add(both)).rejects.toMatchObject({ code: 'person_exists' });
     expect(await banksOfEmail(keyed(db, both), ADA.email)).toHaveLength(1);
     const claimed = await db.transaction((trx) => claimKey(keyed(trx, both), request(both, merchantId)));
     expect(claimed).toMatchObject({ outcome: 'done', answer: { body: { n: 1 } } });
     const [before] = (await keyUse(keyed(owner, both))).filter(({ kid }) => kid === old.current);
-    expect(before).toMatchObject({ ring: 'full', paymentIds: 1, deviceIds: 1, clientSecrets: 3 });
-    await renewHashes(keyed(db, both), standing);
+    expect(before).toMatchObject({ ring: 'full', paymentIds: 1, deviceIds: 1, clientSecrets: 4 });
+    await renewHashes(keyed(db, both), { credentials: { ...standing.credentials, till } });
     expect(before?.encrypts).toMatchObject({
       'customers.email_encrypted': 1,
       'customers.phone_encrypted': 1,
@@ -123,6 +144,10 @@ describe('encrypting again', () => {
     expect(openDeviceToken(retired, device.token, bankId)).toBeDefined();
     expect(openPaymentId(retired, paymentId, merchantId)).toBe(agreementId);
     expect(await banksOfEmail(keyed(db, retired), ADA.email)).toHaveLength(1);
+    await expect(add(retired)).rejects.toMatchObject({ code: 'person_exists' });
+    expect(await listPersons(keyed(db, retired), bankId)).toMatchObject([{ email: 'bob@example.test' }]);
+    const key = (await findPasskey(keyed(db, retired), 'pk', personId))?.publicKey;
+    expect(Buffer.from(key ?? []).toString()).toBe('public');
     const delivery = await deliveryToAttempt(db, deliveryId);
     if (!delivery) throw new Error('the delivery is gone');
     expect(openDelivery(retired, delivery)).toMatchObject({

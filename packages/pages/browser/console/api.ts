@@ -168,7 +168,7 @@ function refuse(message: string): never {
  * @returns `waits` where nothing is done until a second person approves it
  */
 export async function change<O extends Id>(
-  method: 'POST' | 'PUT',
+  method: 'POST' | 'PUT' | 'PATCH',
   path: string,
   body?: object,
   key?: string,
@@ -189,7 +189,7 @@ export const act = async (path: string, body?: object, key?: string) =>
 export const fileAt = (path: string) => `/console/api/as/${sessionId}${path}`;
 
 async function asSession(
-  method: 'GET' | 'POST' | 'PUT',
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH',
   path: string,
   body?: object,
   headers = {},

@@ -4,17 +4,22 @@ import { money } from '../parts/money';
 import { Act } from './act';
 import { to, type Address } from './address';
 import { ask, change, query } from './api';
-import { usePaged } from './choice';
+import { Choice, usePaged } from './choice';
 import { Consent } from './consent';
-import { useMoment } from './context';
+import { useMoment, useSession } from './context';
 import { Show, useAnswered, useLoaded, useNotice } from './loaded';
 import { Badge, Facts, Ids } from './parts';
 import { paymentsAt } from './payment-filter';
+import { FoundPayments } from './payments';
+import { AgreementFound } from './record-found';
+import { FoundSchedules } from './schedules';
 import { SearchForm } from './search-form';
 import { Pages, Table } from './table';
-import { stateInWords } from './words';
+import { customerOf, stateInWords } from './words';
 
 export function Customers({ address: { id } }: { address: Address }) {
+  const { role } = useSession();
+  if (id !== undefined && role !== 'bank') return <CustomerOfMerchant id={id} key={id} />;
   return id === undefined ? <CustomerList /> : <CustomerShown id={id} key={id} />;
 }
 
@@ -105,7 +110,10 @@ function CustomerShown({ id }: { id: string }) {
                 <Ids of={{ Customer: id, lookupID: one.lookupID }} />
               </section>
               <Allowed id={id} />
-              <Subscribed id={id} />
+              <section class="card stack" aria-labelledby="subscribed">
+                <h2 id="subscribed">Schedules</h2>
+                <FoundSchedules body={{ customerId: id }} />
+              </section>
             </>
           )
         }
@@ -166,12 +174,12 @@ function Allowed({ id }: { id: string }) {
   );
 }
 
-const CHOICES = {
-  approve_recurring: 'Charges need no further approval',
-  approve_once: 'The customer approves each charge',
-  suspended: 'No charges for now: schedules wait',
-  deny: 'No charges any more: schedules are cancelled',
-} as const;
+const CHOICES: Record<string, string> = {
+  approve_recurring: 'Approve recurring: charges need no further approval',
+  approve_once: 'Approve once: the customer approves each charge',
+  suspended: 'Suspended: no charges for now, schedules wait',
+  deny: 'Deny: no charges any more, schedules are cancelled',
+};
 
 /** Without limits in the call the terms stay. */
 function Decide({ of: one, done }: { of: Decision; done: (message: string) => void }) {
@@ -195,55 +203,41 @@ function Decide({ of: one, done }: { of: Decision; done: (message: string) => vo
       }}
       done={done}
     >
-      <fieldset>
-        <legend class="quiet small">The limits stay as they are, and the merchant is told</legend>
-        {Object.entries(CHOICES).map(([decision, means]) => (
-          <label class="choice" key={decision}>
-            <input
-              type="radio"
-              name={`decision-${one.id}`}
-              required
-              checked={decision === said}
-              onChange={() => say(decision)}
-            />
-            <span>
-              {stateInWords(decision)}
-              <span class="quiet small"> {means}</span>
-            </span>
-          </label>
-        ))}
-      </fieldset>
+      <Choice name="The customer’s decision" value={said} names={CHOICES} choose={say} />
+      <p>The limits stay as they are, and the merchant is told.</p>
     </Act>
   );
 }
 
-function Subscribed({ id }: { id: string }) {
-  const loaded = useLoaded<'listSubscriptions'>(
-    `/v1/bank/customer/subscriptions${query({ customerId: id })}`,
-  );
+/** A customer as merchants know them: by the id alone. */
+function CustomerOfMerchant({ id }: { id: string }) {
+  const agreed = useLoaded<'listAgreements'>(`/v1/agreements${query({ customerId: id, limit: 100 })}`);
   return (
-    <section class="card stack" aria-labelledby="subscribed">
-      <h2 id="subscribed">Schedules</h2>
-      <Show loaded={loaded} what="The schedules">
-        {({ subscriptions }) => (
-          <Table
-            caption="Schedules of the customer"
-            rows={subscriptions}
-            keyOf={({ scheduleId }) => scheduleId}
-            empty="No merchant charges this customer by a schedule."
-            columns={[
-              {
-                name: 'Schedule',
-                to: ({ scheduleId }) => to('schedules', scheduleId),
-                cell: ({ description }) => description ?? 'Without a description',
-              },
-              { name: 'Merchant', cell: ({ merchant }) => merchant.name },
-              { name: 'Amount', number: true, cell: (one) => money(one, one.currency) },
-              { name: 'Status', cell: ({ status }) => <Badge of={status} /> },
-            ]}
-          />
-        )}
+    <>
+      <section class="card stack">
+        <h2 class="sum">{customerOf({ customerId: id })}</h2>
+        <Ids of={{ Customer: id }} />
+      </section>
+      <Show loaded={agreed} what="The agreements">
+        {({ agreements: all }) =>
+          all.length === 0 ? (
+            <p class="card quiet">You have no agreement with this customer.</p>
+          ) : (
+            all.map((one) => <AgreementFound agreement={one} key={one.agreementId} />)
+          )
+        }
       </Show>
-    </section>
+      <section class="card stack" aria-labelledby="schedules">
+        <h2 id="schedules">Schedules</h2>
+        <FoundSchedules body={{ customerId: id }} />
+      </section>
+      <section class="card stack" aria-labelledby="payments">
+        <div class="head">
+          <h2 id="payments">Payments</h2>
+          <a href={paymentsAt({ customerId: id })}>Filter and download them</a>
+        </div>
+        <FoundPayments body={{ customerId: id }} />
+      </section>
+    </>
   );
 }

@@ -12,21 +12,31 @@ import { Pages, Table } from './table';
 import { attemptInWords, DeliveryState, RealTimes, SendAgain, WebhookPage, whyUnattempted } from './webhook';
 import { WebhookEndpoint } from './webhook-endpoint';
 
-const STATES = { '': 'All', failed: 'Failed', pending: 'Being tried', delivered: 'Delivered' } as const;
+const STATES = {
+  '': 'All',
+  failed: 'Failed',
+  pending: 'Being tried',
+  delivered: 'Delivered',
+  withdrawn: 'Withdrawn',
+} as const;
 const TYPES = { '': 'All', ...Object.fromEntries(WEBHOOK_TYPES.map((one) => [one, one])) };
 
 /** Webhooks to the party's own URL, which the reader can send again. */
-export const Deliveries = ({ address: { id } }: { address: Address }) =>
-  id === undefined ? <DeliveryList /> : <WebhookPage id={id} key={id} />;
+export const Deliveries = ({ address: { id, parameters } }: { address: Address }) =>
+  id === undefined ? (
+    <DeliveryList given={parameters.get('status')} key={String(parameters)} />
+  ) : (
+    <WebhookPage id={id} key={id} />
+  );
 
 const ALL = { status: '' as keyof typeof STATES, webhookType: '', from: '', to: '' };
 
 const DELIVERIES = '/v1/webhooks/deliveries';
-const pageOf = (asked: Parameters<typeof query>[0]) =>
-  ask<'listDeliveries'>(`${DELIVERIES}${query({ ...asked, limit: 100 })}`);
 
-function DeliveryList() {
-  const { chosen, asked, sorting, choose, go } = usePaged(ALL);
+/** @param given the filter of the address that led here */
+function DeliveryList({ given }: { given: string | null }) {
+  const first = { ...ALL, status: (given ?? '') as keyof typeof STATES };
+  const { chosen, asked, sorting, choose, go } = usePaged(first);
   const loaded = useLoaded<'listDeliveries'>(`${DELIVERIES}${query({ ...chosen, ...asked })}`);
   const { notice, done } = useNotice(loaded);
   const moment = useMoment();
@@ -104,11 +114,12 @@ const SENT_MAX = 500;
 /** The party's own systems need their part of the calls that the service takes. */
 const EACH_MS = 100;
 
-/** Failed webhooks by their ids, the oldest first, without those that are not sent any more. */
+/** Failed webhooks by their ids, the oldest first. */
 async function failedOf(filter: typeof ALL): Promise<string[]> {
   const ids: string[] = [];
   for (let page = 1, isLast = false; !isLast && ids.length < SENT_MAX; page++) {
-    const found = await pageOf({ ...filter, page, sortOrder: 'asc' });
+    const asked = query({ ...filter, page, limit: 100, sortOrder: 'asc' });
+    const found = await ask<'listDeliveries'>(`${DELIVERIES}${asked}`);
     const open = found.deliveries.filter(({ withdrawnAt }) => withdrawnAt === undefined);
     ids.push(...open.map(({ deliveryId }) => deliveryId));
     isLast = found.deliveries.length < found.limit;

@@ -8,9 +8,11 @@ import { useMoment, useSession } from './context';
 import { ExceptionShown } from './exception';
 import { Show, useLoaded } from './loaded';
 import { RecordLink } from './parts';
+import { Save } from './save';
 import { Pages, Table } from './table';
 import { bookedInWords, resolutionInWords, toneOf } from './words';
 
+const EXCEPTIONS = '/v1/reconciliation/exceptions';
 const STATES = { open: 'Open', investigating: 'Being looked into', resolved: 'Resolved' } as const;
 
 export function Exceptions({ address: { id } }: { address: Address }) {
@@ -20,17 +22,20 @@ export function Exceptions({ address: { id } }: { address: Address }) {
 function WorkList() {
   const { chosen: state, page, choose, go } = usePaged<ReconciliationException['state']>('open');
   const loaded = useLoaded<'listExceptions'>(
-    `/v1/reconciliation/exceptions${query({ state, page, sortBy: 'openedAt', sortOrder: 'asc' })}`,
+    `${EXCEPTIONS}${query({ state, page, sortBy: 'openedAt', sortOrder: 'asc' })}`,
   );
-  const { role } = useSession();
+  const { role, name } = useSession();
   const moment = useMoment();
   return (
     <section class="card stack">
       <p class="quiet">
         Where the network’s word and a bank’s may differ, money may have moved, and a person has to look.
       </p>
-      <div class="row">
+      <div class="head">
         <Choice value={state} names={STATES} choose={choose} />
+        <Save path={EXCEPTIONS + query({ state })} name={`${name} exceptions ${state}`}>
+          Download as CSV
+        </Save>
       </div>
       <Show loaded={loaded} what="The exceptions">
         {(found) => (

@@ -18,11 +18,11 @@ import { Invitation, SignIn } from './sign-in';
 import { Statements } from './statements';
 import { Waiting } from './waiting';
 
-/** A bank alone has customers whose names it knows; persons alone have passkeys, and approve. */
+/** A bank alone has a list of customers, each role the page of one; passkeys and approvals are persons'. */
 const isFor =
-  ({ role, person }: Session) =>
+  ({ role, person }: Session, id?: string) =>
   ({ page }: (typeof PAGES)[number]) =>
-    (page !== 'customers' || role === 'bank') &&
+    (page !== 'customers' || role === 'bank' || id !== undefined) &&
     ((page !== 'waiting' && page !== 'persons') || person !== undefined);
 
 const PAGES = [
@@ -53,6 +53,7 @@ function Console() {
   const found = (own?: Session) => setWho({ session: own, known: true, ended: false });
   useEffect(() => {
     watchSession({ ended: () => setWho({ known: true, ended: true }), renewed: found });
+    addEventListener('hashchange', () => setInvitation((before) => takeInvitation() ?? before));
     readSession().then(found, (failed: unknown) => setError(inWords(failed)));
   }, []);
 
@@ -85,7 +86,8 @@ function Console() {
 function Frame({ session, leave }: { session: Session; leave: () => void }) {
   const address = useAddress();
   const pages = PAGES.filter(isFor(session));
-  const { page, title, Content } = pages.find((one) => one.page === address.page) ?? PAGES[0];
+  const offered = PAGES.filter(isFor(session, address.id));
+  const { page, title, Content } = offered.find((one) => one.page === address.page) ?? PAGES[0];
   const heading = useRef<HTMLHeadingElement>(null);
   const [error, setError] = useState<string>();
   const isFirst = useRef(true);
@@ -93,6 +95,8 @@ function Frame({ session, leave }: { session: Session; leave: () => void }) {
     document.title = `${title} · Assent console`;
     // Keyboards and screen readers go on from the new page's heading.
     if (!isFirst.current) heading.current?.focus();
+    // On a phone the bar is wider than the screen.
+    document.querySelector('nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
     isFirst.current = false;
   }, [title, address.id]);
 
@@ -101,6 +105,15 @@ function Frame({ session, leave }: { session: Session; leave: () => void }) {
       <a class="button skip" href={`#${CONTENT}`} onClick={(event) => jump(event, heading.current)}>
         Skip to the content
       </a>
+      {address.id === undefined && page !== 'overview' && (
+        <a
+          class="button skip"
+          href={`#${CONTENT}`}
+          onClick={(event) => jump(event, firstOfList() ?? heading.current)}
+        >
+          Skip to the list
+        </a>
+      )}
       <header class="bar">
         <div class="bar-inner row">
           <strong>
@@ -146,6 +159,8 @@ function Frame({ session, leave }: { session: Session; leave: () => void }) {
 }
 
 const CONTENT = 'content';
+
+const firstOfList = () => document.querySelector<HTMLElement>('main .rows tbody a');
 
 /** Moves the focus without the link's own change of the address, which names the page. */
 function jump(event: MouseEvent, heading: HTMLElement | null): void {

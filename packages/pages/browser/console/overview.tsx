@@ -2,9 +2,10 @@ import { useMemo, useState } from 'preact/hooks';
 import type { ForecastDay, SummaryDay, SummaryTotal } from '../../../client/src/api.generated';
 import { money } from '../parts/money';
 import { reasonInWords } from '../parts/payment-words';
-import { query, type DataOf } from './api';
+import { ask, query, type DataOf } from './api';
 import { go } from './address';
 import { Chart, type Bars } from './chart';
+import { Choice } from './choice';
 import { useCounted, type Counted } from './counted';
 import {
   addDays,
@@ -17,24 +18,30 @@ import {
   spanInWords,
 } from './days';
 import { counted, percent, wholeNumber } from './figures';
-import { Show, useLoaded } from './loaded';
+import { useSession } from './context';
+import { Show, useAnswered, useLoaded } from './loaded';
 import { Figure } from './parts';
+import { schedulesFor } from './payment-acts';
 import { Search } from './payments';
+import { schedulesAt } from './schedules';
 import { Table, type Column } from './table';
 
-const FORECAST_DAYS = 30;
+/** Days of a forecast. */
+const DAYS = { 7: '7 days', 30: '30 days', 60: '60 days', 90: '90 days' } as const;
 
 export function Overview() {
   // `undefined` is the current month, which the service knows: a test clock may be years ahead.
   const [month, setMonth] = useState<string>();
   const span = month === undefined ? {} : { from: month, to: lastOfMonth(month) };
   const summary = useLoaded<'getSummary'>(`/v1/summary${query(span)}`);
-  const forecast = useLoaded<'getForecast'>(`/v1/forecast?days=${FORECAST_DAYS}`);
+  const [ahead, setAhead] = useState<`${keyof typeof DAYS}`>('30');
+  const forecast = useLoaded<'getForecast'>(`/v1/forecast?days=${ahead}`);
   return (
     <>
       <section class="card">
         <Search />
       </section>
+      <Attention />
       <Show loaded={summary} what="The month">
         {(found) => (
           <>
@@ -44,9 +51,12 @@ export function Overview() {
         )}
       </Show>
       <section class="card stack" aria-labelledby="due">
-        <h2 id="due">Due in the next {FORECAST_DAYS} days</h2>
+        <div class="head">
+          <h2 id="due">Due in the next {DAYS[ahead]}</h2>
+          <Choice name="Look ahead" value={ahead} names={DAYS} choose={setAhead} />
+        </div>
         <Show loaded={forecast} what="The forecast">
-          {({ days }) => <Due days={days} />}
+          {({ days }) => <Due days={days} ahead={ahead} />}
         </Show>
       </section>
     </>
@@ -247,19 +257,26 @@ function Declined({ of: { currency, declined }, from, to }: Span & { of: Summary
   );
 }
 
-function Due({ days }: { days: ForecastDay[] }) {
+/** @param ahead days of the forecast, which the schedules of a day are found by */
+function Due({ days, ahead }: { days: ForecastDay[]; ahead: string }) {
   const currencies = [...new Set(days.map(({ currency }) => currency))];
   if (currencies.length === 0) return <p class="empty quiet">No schedule will charge in this time.</p>;
   return (
     <>
       {currencies.map((currency) => (
-        <DueIn key={currency} currency={currency} days={days.filter((day) => day.currency === currency)} />
+        <DueIn
+          key={currency}
+          currency={currency}
+          ahead={ahead}
+          days={days.filter((day) => day.currency === currency)}
+        />
       ))}
     </>
   );
 }
 
-function DueIn({ days, currency }: { days: ForecastDay[]; currency: string }) {
+function DueIn({ days, currency, ahead }: { days: ForecastDay[]; currency: string; ahead: string }) {
+  const on = (dueOn: string) => schedulesAt({ dueOn, dueInDays: ahead });
   const bars = useMemo((): Bars => {
     const first = days[0]?.date ?? '';
     const last = days.at(-1)?.date ?? first;
@@ -268,13 +285,15 @@ function DueIn({ days, currency }: { days: ForecastDay[]; currency: string }) {
     return {
       labels: all.map(shortDay),
       series: [{ name: 'Due', colour: 'accent', values: all.map((day) => of.get(day) ?? 0) }],
+      pick: (n) => go(on(all[n] ?? first)),
     };
-  }, [days]);
-  const count = days.reduce((sum, day) => sum + day.count, 0);
+  }, [days, ahead]);
+  const sum = (what: 'count' | 'amount') => days.reduce((total, day) => total + day[what], 0);
   return (
     <>
       <p>
-        {counted(count, 'charge')} in {currency}, {spanInWords(days[0]?.date ?? '', days.at(-1)?.date ?? '')}.
+        <strong>{money(sum('amount'), currency)}</strong> by {counted(sum('count'), 'charge')},{' '}
+        {spanInWords(days[0]?.date ?? '', days.at(-1)?.date ?? '')}.
       </p>
       <Chart
         bars={bars}
@@ -288,12 +307,53 @@ function DueIn({ days, currency }: { days: ForecastDay[]; currency: string }) {
           keyOf={({ date }) => date}
           empty="Nothing falls due."
           columns={[
-            { name: 'Day', cell: ({ date }) => longDay(date) },
+            { name: 'Day', cell: ({ date }) => <a href={on(date)}>{longDay(date)}</a> },
             { name: 'Charges', number: true, cell: (day) => wholeNumber(day.count) },
             { name: 'Amount', number: true, cell: (day) => money(day, currency) },
           ]}
         />
       </details>
     </>
+  );
+}
+
+type Total = Pick<DataOf<'listExceptions'>, 'total' | 'totalIsMinimum'>;
+
+/** What waits for a person, with the way to its list; nothing where nothing waits. */
+function Attention() {
+  const { role } = useSession();
+  const schedules = schedulesFor(role);
+  /** The filter is that of the page, and of the API. */
+  const lists = [
+    ['open exception', 'exceptions', 'state=open', '/v1/reconciliation/exceptions'],
+    ['failed webhook', 'webhooks', 'status=failed', '/v1/webhooks/deliveries'],
+    ['past-due schedule', 'schedules', 'status=past_due', schedules],
+    ['suspended schedule', 'schedules', 'status=suspended', schedules],
+  ] as const;
+  const count = async ([one, page, filter, path]: (typeof lists)[number]) => {
+    const found: Total = await ask<'listExceptions'>(`${path}?${filter}&limit=1`);
+    return { ...found, one, at: `#/${page}?${filter}` };
+  };
+  const loaded = useAnswered('lists', () => Promise.all(lists.map(count)));
+  return (
+    <Show loaded={loaded} what="What needs attention">
+      {(all) => {
+        const waiting = all.filter(({ total }) => total > 0);
+        if (waiting.length === 0) return null;
+        return (
+          <section class="card stack" aria-labelledby="attention">
+            <h2 id="attention">Needs attention</h2>
+            <div class="row">
+              {waiting.map(({ one, at, total, totalIsMinimum }) => (
+                <a key={at} class="button" href={at}>
+                  {totalIsMinimum && 'At least '}
+                  {counted(total, one)}
+                </a>
+              ))}
+            </div>
+          </section>
+        );
+      }}
+    </Show>
   );
 }

@@ -54,10 +54,10 @@ export const Ids = ({ of }: { of: Record<string, string | null | undefined> }) =
   </details>
 );
 
-/** Leads to a bank's own customer, or else to the customer's payments. */
+/** Leads to the customer's page, or of another bank's customer to the payments. */
 export function CustomerLink({ of }: { of: Parameters<typeof customerOf>[0] }) {
   const { customerId } = of;
-  const isOwn = useSession().role === 'bank' && of.customerName !== null;
+  const isOwn = useSession().role !== 'bank' || of.customerName !== null;
   return <a href={isOwn ? to('customers', customerId) : paymentsAt({ customerId })}>{customerOf(of)}</a>;
 }
 

@@ -102,7 +102,7 @@ function PaymentList({ filter }: { filter: PaymentFilter }) {
           Download as CSV
         </Save>
       </div>
-      <Found body={body} totalled={totals.data} key={JSON.stringify(body)} />
+      <FoundPayments body={body} totalled={totals.data} key={JSON.stringify(body)} />
     </section>
   );
 }
@@ -155,7 +155,7 @@ async function pageOf(what: string): Promise<Answer> {
 }
 
 /** Pages before this one are known by where each began, and by how many payments came before. */
-function Found({ body, totalled }: { body: object; totalled: Totalled | undefined }) {
+export function FoundPayments({ body, totalled }: { body: object; totalled?: Totalled | undefined }) {
   const [begins, setBegins] = useState<{ cursor: string; before: number }[]>([]);
   const { cursor, before = 0 } = begins.at(-1) ?? {};
   const page = begins.length + 1;

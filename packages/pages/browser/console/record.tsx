@@ -1,8 +1,7 @@
 import type { ComponentChild } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { to } from './address';
-import { ask, query, Refusal, type Session } from './api';
-import { useSession } from './context';
+import { ask, query, Refusal } from './api';
 import { Show, useAnswered, useNotice } from './loaded';
 import { Payment } from './payment';
 import { paymentsAt } from './payment-filter';
@@ -10,8 +9,7 @@ import { AgreementFound, BankStatementFound, IntentFound } from './record-found'
 
 /** The record of a reference or an id. */
 export function RecordFound({ what }: { what: string }) {
-  const { role } = useSession();
-  const loaded = useAnswered(what, (one) => search(one, role));
+  const loaded = useAnswered(what, search);
   // Kept while the record is loaded again.
   const { notice, done } = useNotice(loaded);
   return (
@@ -31,9 +29,9 @@ export function RecordFound({ what }: { what: string }) {
 type Found = (done: (message: string) => void) => ComponentChild;
 
 /** Finds the caller's own records by a reference or an id. */
-async function search(what: string, role: Session['role']): Promise<Found> {
+async function search(what: string): Promise<Found> {
   try {
-    return await lookUp(what, role);
+    return await lookUp(what);
   } catch (error) {
     // The API refuses a role that may not ask; to the reader that is "not found" as well.
     if (!(error instanceof Refusal && [400, 403, 404].includes(error.status))) throw error;
@@ -45,7 +43,7 @@ async function search(what: string, role: Session['role']): Promise<Found> {
   }
 }
 
-async function lookUp(what: string, role: Session['role']): Promise<Found> {
+async function lookUp(what: string): Promise<Found> {
   const id = encodeURIComponent(what);
   switch (what.slice(0, 4)) {
     case 'brq_':
@@ -73,7 +71,7 @@ async function lookUp(what: string, role: Session['role']): Promise<Found> {
     case 'txn_':
       return transactionOf(what);
     case 'cus_':
-      return elsewhere(role === 'bank' ? to('customers', what) : paymentsAt({ customerId: what }));
+      return elsewhere(to('customers', what));
     case 'mch_':
       return elsewhere(paymentsAt({ merchantId: what }));
     default:

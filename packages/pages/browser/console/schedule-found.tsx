@@ -1,9 +1,10 @@
+import { useState } from 'preact/hooks';
 import type { ScheduleWithBillings, SubscriptionWithBillings } from '../../../client/src/api.generated';
 import { money } from '../parts/money';
 import { hasEnded, isHeld, reasonInWords } from '../parts/payment-words';
 import { Act } from './act';
 import { to } from './address';
-import { act } from './api';
+import { act, change } from './api';
 import { useMoment, useSession } from './context';
 import { Show, useLoaded, useNotice } from './loaded';
 import { Badge, CustomerLink, Facts, Ids } from './parts';
@@ -54,6 +55,7 @@ function Found({ schedule, done }: { schedule: Either; done: (message: string) =
         </div>
         {!hasEnded(status) && (
           <div class="row">
+            {role !== 'bank' && <ChangeAmount of={schedule} done={done} />}
             {role !== 'bank' &&
               (status === 'paused' ? <Resume id={id} done={done} /> : <PauseSchedule id={id} done={done} />)}
             <CancelSchedule id={id} done={done} />
@@ -73,6 +75,47 @@ function Found({ schedule, done }: { schedule: Either; done: (message: string) =
       <Ids of={{ Schedule: id, Customer: schedule.customerId }} />
       <Billings of={schedule} />
     </section>
+  );
+}
+
+function ChangeAmount({
+  of: { scheduleId, amount: before, currency },
+  done,
+}: {
+  of: Either;
+  done: (message: string) => void;
+}) {
+  const [given, setGiven] = useState(String(before));
+  const amount = money(Number(given), currency);
+  return (
+    <Act
+      name="Change its amount …"
+      lowest="admin"
+      title="Change the amount?"
+      yes={`Yes, charge ${amount}`}
+      send={async () => {
+        const path = `/v1/billing/recurring/${scheduleId}`;
+        await change<'changeSchedule'>('PATCH', path, { amount: Number(given) });
+        return `It charges ${amount} from now on.`;
+      }}
+      done={done}
+    >
+      <p>
+        It charges {money(before, currency)} today. A charge that has begun, or that the customer was told of,
+        is not raised.
+      </p>
+      <label>
+        New amount, in {currency}
+        <input
+          type="number"
+          required
+          min="0"
+          step="any"
+          value={given}
+          onInput={(event) => setGiven(event.currentTarget.value)}
+        />
+      </label>
+    </Act>
   );
 }
 

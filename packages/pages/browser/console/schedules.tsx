@@ -1,58 +1,105 @@
-import type { Schedule } from '../../../client/src/api.generated';
+import { useState } from 'preact/hooks';
+import type { FoundSchedule, Schedule } from '../../../client/src/api.generated';
 import { money } from '../parts/money';
 import { isHeld, reasonInWords } from '../parts/payment-words';
-import { to, type Address } from './address';
-import { query } from './api';
-import { Choice, usePaged } from './choice';
+import { go, to, type Address } from './address';
+import { ask, query } from './api';
+import { Choice, usePaged, type Sorting } from './choice';
 import { useMoment, useSession } from './context';
-import { Show, useLoaded } from './loaded';
-import { Badge } from './parts';
-import { schedulesFor } from './payment-acts';
+import { isDay, longDay } from './days';
+import { Show, useAnswered } from './loaded';
+import { Badge, CustomerLink } from './parts';
+import { Save } from './save';
 import { ScheduleShown } from './schedule-found';
+import { SearchForm } from './search-form';
 import { Pages, Table, type Column } from './table';
-import { customerOf, merchantOf, rhythmOf, stateInWords, type Listed } from './words';
+import { merchantOf, rhythmOf, stateInWords } from './words';
 
 type Status = Schedule['status'];
 
 /** States that need attention come first. */
 const STATES = ['past_due', 'suspended', 'paused', 'failed', 'active', 'completed', 'cancelled'] as const;
-const STATE_NAMES = Object.fromEntries(STATES.map((one) => [one, stateInWords(one)])) as Record<
-  Status,
-  string
->;
+const STATE_NAMES = Object.fromEntries([
+  ['', 'All'],
+  ...STATES.map((one) => [one, stateInWords(one)] as const),
+]) as Record<Status | '', string>;
 
-export function Schedules({ address: { id } }: { address: Address }) {
-  return id === undefined ? <ScheduleList /> : <ScheduleShown id={id} key={id} />;
+export function Schedules({ address }: { address: Address }) {
+  const { id } = address;
+  return id === undefined ? <ScheduleList {...address} /> : <ScheduleShown id={id} key={id} />;
 }
 
-/** Opens at the past due schedules, which need attention. */
-function ScheduleList() {
-  const { role } = useSession();
-  const { chosen: status, page, choose, go } = usePaged<Status>('past_due');
-  const loaded = useLoaded<'listSubscriptions' | 'listSchedules'>(
-    `${schedulesFor(role)}${query({ status, page })}`,
-  );
+/** Kept here, and in no address: it may be a name. */
+function ScheduleList({ parameters }: Address) {
+  const { name } = useSession();
+  const [search, look] = useState('');
+  const status = (parameters.get('status') ?? '') as Status | '';
+  const dueOn = parameters.get('dueOn') ?? '';
+  const dueInDays = parameters.get('dueInDays') ?? '';
+  const body = {
+    ...(status !== '' && { status }),
+    ...(isDay(dueOn) && { dueOn, dueInDays: Number(dueInDays) }),
+    ...(search !== '' && { search }),
+  };
   return (
     <section class="card stack">
-      <div class="row">
-        <Choice value={status} names={STATE_NAMES} choose={choose} />
-      </div>
-      <Show loaded={loaded} what="The schedules">
-        {(found) => (
-          <>
-            <Found found={'schedules' in found ? found.schedules : found.subscriptions} status={status} />
-            <Pages listed={found} go={go} />
-          </>
+      <SearchForm name="Search by description, customer, merchant or id" text={search} look={look} />
+      <div class="head">
+        <Choice
+          value={status}
+          names={STATE_NAMES}
+          choose={(next) => go(schedulesAt({ status: next, dueOn, dueInDays }))}
+        />
+        {isDay(dueOn) && (
+          <button type="button" class="chip" onClick={() => go(schedulesAt({ status }))}>
+            Due on {longDay(dueOn)} ×
+          </button>
         )}
-      </Show>
+        <Save path={SEARCH} body={body} name={`${name} schedules ${status || 'all'}`}>
+          Download as CSV
+        </Save>
+      </div>
+      <FoundSchedules body={body} key={JSON.stringify(body)} />
     </section>
   );
 }
 
-function Found({ found, status }: { found: Listed[]; status: Status }) {
+export function FoundSchedules({ body }: { body: { status?: string; customerId?: string } }) {
+  const { asked, sorting, go: turn } = usePaged(body);
+  const loaded = useAnswered(JSON.stringify([asked, body]), pageOf);
+  return (
+    <Show loaded={loaded} what="The schedules">
+      {(found) => (
+        <>
+          <Found found={found.schedules} status={body.status} sorting={sorting} />
+          <Pages listed={found} go={turn} />
+        </>
+      )}
+    </Show>
+  );
+}
+
+export const schedulesAt = (filter: Record<string, string>) => to('schedules') + query(filter);
+
+const SEARCH = '/v1/billing/recurring/search';
+
+function pageOf(what: string) {
+  const [asked, body] = JSON.parse(what) as [Record<string, string>, object];
+  return ask<'searchSchedules'>(SEARCH + query(asked), body);
+}
+
+function Found({
+  found,
+  status,
+  sorting,
+}: {
+  found: FoundSchedule[];
+  status: string | undefined;
+  sorting: Sorting;
+}) {
   const moment = useMoment();
   const { role } = useSession();
-  const columns: Column<Listed>[] = [
+  const columns: Column<FoundSchedule>[] = [
     {
       name: 'Schedule',
       cell: (one) => (
@@ -65,24 +112,23 @@ function Found({ found, status }: { found: Listed[]; status: Status }) {
       ),
     },
     ...(role === 'merchant' ? [] : [{ name: 'Merchant', cell: merchantOf }]),
-    { name: 'Customer', cell: customerOf },
-    { name: 'Amount', number: true, cell: (one) => money(one, one.currency) },
-    {
-      name: status === 'past_due' || status === 'suspended' ? 'Why' : 'State',
-      cell: (one) => <Why of={one} />,
-    },
+    { name: 'Customer', cell: (one) => <CustomerLink of={one} /> },
+    { name: 'Amount', number: true, sortBy: 'amount', cell: (one) => money(one, one.currency) },
+    { name: 'State', cell: (one) => <Why of={one} /> },
     {
       name: 'Next try',
-      cell: ({ retryAt, nextBillingDate }) => {
-        const next = retryAt ?? nextBillingDate;
-        return next === null || isHeld(status) ? '–' : moment(next);
+      sortBy: 'nextBillingDate',
+      cell: (one) => {
+        const next = one.retryAt ?? one.nextBillingDate;
+        return next === null || isHeld(one.status) ? '–' : moment(next);
       },
     },
   ];
   return (
     <Table
-      caption={`Schedules: ${stateInWords(status)}`}
+      caption={`Schedules: ${stateInWords(status ?? 'all')}`}
       columns={columns}
+      sorting={sorting}
       rows={found}
       keyOf={({ scheduleId }) => scheduleId}
       empty={
@@ -94,14 +140,14 @@ function Found({ found, status }: { found: Listed[]; status: Status }) {
   );
 }
 
-function Why({ of: { status, lastDecline, suspendedReason } }: { of: Listed }) {
+function Why({ of: { status, lastDecline, suspendedReason } }: { of: FoundSchedule }) {
   const moment = useMoment();
-  if (suspendedReason !== null) return reasonInWords(suspendedReason);
-  if (lastDecline === null) return <Badge of={status} />;
+  const reason = suspendedReason ?? lastDecline?.reason;
   return (
     <>
-      {reasonInWords(lastDecline.reason)}
-      <div class="quiet small">{moment(lastDecline.at)}</div>
+      <Badge of={status} />
+      {reason !== undefined && <div class="small">{reasonInWords(reason)}</div>}
+      {lastDecline !== null && <div class="quiet small">{moment(lastDecline.at)}</div>}
     </>
   );
 }

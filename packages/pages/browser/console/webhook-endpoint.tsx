@@ -73,7 +73,7 @@ const Test = ({ done }: Props) => (
         const [first] = attempts;
         if (first) return `${first.error === null ? 'It works' : 'It failed'}: ${attemptInWords(first)}.`;
       }
-      return 'The test webhook waits for its first attempt: look at it in the list.';
+      return 'The test webhook waits for its first attempt: the list shows it.';
     }}
     done={done}
   >

@@ -1,6 +1,7 @@
 import type {
   ReconciliationException,
   ReconciliationExceptionWithEvents,
+  FoundSchedule,
   Schedule,
   Subscription,
   Transaction,
@@ -114,7 +115,7 @@ export const customerOf = ({
   customerId: string;
 }) => customerName ?? `Customer …${customerId.slice(-6)}`;
 
-export type Listed = Schedule | Subscription;
+export type Listed = FoundSchedule | Schedule | Subscription;
 
 export const merchantOf = (one: Listed) => ('merchant' in one ? one.merchant.name : one.merchantName);
 
