@@ -271,7 +271,7 @@ const contradicted = async () => {
   await decline(parties, id);
   return exceptionOf(shared.db, id);
 };
-const state = async (exceptionId: string) =>
+const exceptionState = async (exceptionId: string) =>
   (await parties.bank.read(`${EXCEPTIONS}/${exceptionId}`))['state'];
 
 describe('an answer to an exception that moves money above the limit', () => {
@@ -286,7 +286,7 @@ describe('an answer to an exception that moves money above the limit', () => {
     const exceptionId = await contradicted();
     const asked = await respond(exceptionId, { resolution: 'no_money_moved', note: 'Case 1' }, first);
     expect(asked).toMatchObject(WAITS);
-    expect(await state(exceptionId)).toBe('open');
+    expect(await exceptionState(exceptionId)).toBe('open');
     expect(await approve(asked.body.data?.['actId'], second)).toMatchObject({
       status: 200,
       body: { data: { exceptionId, state: 'resolved', resolution: 'no_money_moved' } },
