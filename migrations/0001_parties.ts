@@ -114,6 +114,8 @@ export const sql = `
       clock_moved_at   timestamptz,
       -- Since then persons alone sign in to the console: an admin of it has had a passkey.
       persons_since    timestamptz,
+      -- By currency the minor units, as text, above which a person's act waits for another person.
+      two_person_above jsonb CHECK (jsonb_typeof(two_person_above) = 'object' AND two_person_above <> '{}'),
       UNIQUE (provider_id, client_ref),
       CHECK (left(id, 4) = CASE type WHEN 'bank' THEN 'bnk_' WHEN 'merchant' THEN 'mch_' ELSE 'prv_' END),
       CHECK (type = 'merchant' OR (provider_id IS NULL AND trust_level = 'untrusted')),
@@ -126,7 +128,8 @@ export const sql = `
     -- Whether any has been moved is asked at each new connection of production.
     CREATE INDEX entities_moved_clock ON entities (id) WHERE clock_offset <> '0' OR clock_target IS NOT NULL;
     GRANT SELECT, INSERT (id, type, name, email, website, icon, provider_id, client_ref),
-      UPDATE (trust_level, status, clock_offset, clock_target, token_generation, clock_moved_at, persons_since) ON entities TO assent_app;
+      UPDATE (trust_level, status, clock_offset, clock_target, token_generation, clock_moved_at, persons_since,
+        two_person_above) ON entities TO assent_app;
 
     CREATE FUNCTION refuse_moved_clock() RETURNS trigger LANGUAGE plpgsql
       SET search_path = pg_catalog, pg_temp AS $$
@@ -334,4 +337,39 @@ export const sql = `
     ) WITH (fillfactor = 50);
     CREATE INDEX rate_limits_full ON rate_limits (full_at);
     GRANT SELECT, INSERT, UPDATE, DELETE ON rate_limits TO assent_app;
+
+    -- Money that a person moved alone while the entity had a limit, and each act that waited for a
+    -- second person.
+    CREATE TABLE person_acts (
+      id                text PRIMARY KEY CHECK (id ~ '^act_'),
+      entity_id         text NOT NULL REFERENCES entities,
+      person_id         text NOT NULL REFERENCES persons,
+      -- The row of the API's table, and the lowest role that may call it.
+      operation         text NOT NULL,
+      least_role        text NOT NULL CHECK (least_role IN ('clerk', 'admin')),
+      -- Path and body as they were accepted; they may name a person.
+      request_encrypted bytea,
+      -- Null where the act moves none.
+      amount            amount,
+      currency          currency,
+      state             text NOT NULL
+                        CHECK (state IN ('alone', 'waiting', 'approved', 'refused', 'lapsed')),
+      decided_by        text REFERENCES persons,
+      decided_at        timestamptz,
+      -- The code by which the approved act itself was refused.
+      refusal           text,
+      created_at        timestamptz NOT NULL DEFAULT clock_timestamp(),
+      CHECK ((amount IS NULL) = (currency IS NULL)),
+      CHECK ((state = 'alone') = (request_encrypted IS NULL)),
+      CHECK (num_nonnulls(decided_by, decided_at) = CASE WHEN state IN ('approved', 'refused') THEN 2 ELSE 0 END),
+      CHECK (refusal IS NULL OR state = 'refused'),
+      CONSTRAINT person_acts_two_persons CHECK (state <> 'approved' OR decided_by <> person_id)
+    );
+    CREATE INDEX person_acts_by_time ON person_acts (created_at);
+    CREATE INDEX person_acts_done_alone ON person_acts (person_id, currency, created_at) WHERE state = 'alone';
+    CREATE INDEX person_acts_of_entity ON person_acts (entity_id, created_at) WHERE state <> 'alone';
+    GRANT SELECT, INSERT, UPDATE (state, decided_by, decided_at, refusal), DELETE ON person_acts TO assent_app;
+
+    CREATE TRIGGER person_acts_record_time BEFORE INSERT ON person_acts
+      FOR EACH ROW EXECUTE FUNCTION set_record_time_created_at();
   `;

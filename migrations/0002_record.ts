@@ -130,6 +130,9 @@ export const sql = `
     CREATE CONSTRAINT TRIGGER entities_trust_is_on_record AFTER UPDATE OF trust_level ON entities
       DEFERRABLE INITIALLY DEFERRED
       FOR EACH ROW EXECUTE FUNCTION require_audit_event('^entity[.]trust_set$');
+    CREATE CONSTRAINT TRIGGER entities_two_person_limit_is_on_record AFTER UPDATE OF two_person_above ON entities
+      DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION require_audit_event('^entity[.]two_person_limit_set$');
 
     CREATE CONSTRAINT TRIGGER client_credentials_are_on_record
       AFTER UPDATE OF secret_hash, previous_secret_hash, previous_secret_until ON client_credentials

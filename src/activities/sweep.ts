@@ -8,6 +8,7 @@ import { deleteAbandoned } from '../database/customer/migrate-customers';
 import { forgetEndedSessions } from '../database/entity/console-session';
 import { recordSwept } from '../database/engine/temporal-state';
 import { foldBalances } from '../database/ledger/fold-balances';
+import { forgetActs } from '../database/person-act/person-act';
 import type { Database } from '../database/pool/connection';
 import { forgetRetiredSecrets } from '../database/webhook/change-endpoint';
 import { forgetDeliveries } from '../database/webhook/delete-old-deliveries';
@@ -32,7 +33,8 @@ export function createSweepActivities(db: Database, webhookKeptDays: number): Sw
     'batches of customers': () => deleteAbandoned(db),
     'pages of bank files': () => deleteAbandonedPages(db),
     'counted differences': () => deleteCounted(db),
-    'console sessions': () => forgetEndedSessions(db),
+    // A kind of its own would change the workflow's commands.
+    'console sessions': async () => (await forgetEndedSessions(db)) || forgetActs(db),
     webhooks: () => forgetDeliveries(db, webhookKeptDays),
     'retired secrets': () => forgetRetiredSecrets(db).then(() => false),
     'changes of balances': () => foldBalances(db),

@@ -12,6 +12,7 @@ import { transactionRoutes } from './billing/transaction';
 import { transactionSearchRoutes } from './billing/transaction-search';
 import { passkeyRoutes } from './console/passkey';
 import { personRoutes } from './console/persons';
+import { waitingActRoutes } from './console/waiting-acts';
 import { customerRoutes } from './customer/customer';
 import { decisionRoutes } from './customer/decision';
 import { deviceRoutes } from './customer/device';
@@ -52,5 +53,12 @@ export function routes({ config }: Pick<ApiDeps, 'config'>): Route[] {
   ];
 }
 
-/** The console's own rows, which are in no document, and not there for API clients. */
-export const consoleRoutes: Route[] = [...personRoutes, ...passkeyRoutes];
+/**
+ * The console's own rows, which are in no document, and not there for API clients.
+ *
+ * @param table of the API
+ */
+export function consoleRoutes(table: readonly Route[]): Route[] {
+  const rows: Route[] = [...personRoutes, ...passkeyRoutes, ...waitingActRoutes(() => [...table, ...rows])];
+  return rows;
+}

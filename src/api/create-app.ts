@@ -51,7 +51,7 @@ export function createApp(deps: ApiDeps): Express {
     endpoint('post', '/v1/oauth/token', tokenEndpoint(login, failures)),
     ...table.map((one) => endpoint(one.method, one.path, serve(deps, authenticate, slots, one))),
     ...(forConsole?.endpoints ?? []),
-    ...(forConsole ? consoleRoutes : []).map((one) =>
+    ...(forConsole ? consoleRoutes(table) : []).map((one) =>
       endpoint(one.method, one.path, throughConsole, serve(deps, authenticate, slots, one)),
     ),
     ...documentationEndpoints(table),

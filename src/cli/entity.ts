@@ -11,6 +11,7 @@ import {
   revokeTokens,
 } from '../database/entity-control/control-entity';
 import { findEntity, listEntities } from '../database/entity/create-entity';
+import { changeTwoPersonLimit, readTwoPersonLimit } from '../database/person-act/two-person-limit';
 import { requireRing } from '../database/key-rotation/claim-keyring';
 import {
   findWebhookUrl,
@@ -21,7 +22,9 @@ import {
 import { parseEmail, parseWebUrl, webhookSchemes } from '../domain/contact';
 import { ROLES, TRUST_LEVELS, type Role, type TrustLevel } from '../domain/entity';
 import { OperatorError } from '../domain/failures';
+import { inMoney, parseDecimalAmount } from '../domain/money';
 import { NAME_MAX, parseText } from '../domain/plain-text';
+import { shownLimit, type TwoPersonLimit } from '../domain/two-person';
 import { letAttemptsEnd } from './attempts-under-way';
 import { command, onEngine, shownOnce, unknownEntity, type Outcome } from './command';
 import {
@@ -91,6 +94,17 @@ export function fill(entity: Command): void {
     .option('--clear', 'send them nowhere')
     .addOption(reasonOption())
     .action(onEngine(setEndpoint));
+
+  command(entity, 'two-person', 'show above what its persons act by twos in the console; set it, or clear it')
+    .argument('<entityId>')
+    .addOption(
+      new Option('--above <currency=amount...>', 'limits, as in NGN=100000 USD=100')
+        .argParser(addLimit)
+        .conflicts('clear'),
+    )
+    .option('--clear', 'let each person act alone')
+    .addOption(reasonOption())
+    .action(onEngine(setTwoPersonLimit));
 
   command(entity, 'rotate-webhook-secret', 'make a new webhook secret; the old one signs too for 24 h')
     .argument('<entityId>')
@@ -173,6 +187,28 @@ async function setEndpoint(
   }
   const json = { entityId, url: await findWebhookUrl(db, entityId) };
   return { json, text: json.url ?? `${entityId} takes no webhooks` };
+}
+
+function addLimit(given: string, before: TwoPersonLimit = new Map()): TwoPersonLimit {
+  const [currency = '', amount = ''] = given.split('=', 2);
+  return new Map(before).set(currency, accepted('--above', parseDecimalAmount(amount, currency)));
+}
+
+async function setTwoPersonLimit(
+  db: Database,
+  _config: Config,
+  entityId: string,
+  { above, clear, ...options }: Explained & { above?: TwoPersonLimit; clear?: boolean },
+): Promise<Outcome> {
+  const limit = clear ? new Map<string, bigint>() : above;
+  const by = operator(options);
+  if (limit && !(await db.transaction((trx) => changeTwoPersonLimit(trx, by, entityId, limit))))
+    throw unknownEntity();
+  const now = await readTwoPersonLimit(db, entityId);
+  if (now === undefined) throw unknownEntity();
+  const words = [...now].map(([currency, amount]) => `above ${inMoney({ amount, currency })}`);
+  const text = words.length > 0 ? `A second person approves ${words.join(', ')}` : 'Each person acts alone';
+  return { json: { entityId, twoPersonAbove: shownLimit(now) }, text };
 }
 
 const renewWebhookSecret: Change = async (db, by, entityId, { now = false }) => {

@@ -190,6 +190,11 @@ const TABLE = {
     status: 409,
     meaning: 'It would leave the entity without an admin who is not disabled. Make another one first.',
   },
+  already_decided: {
+    status: 409,
+    meaning:
+      'The act waits for a second person no more; `data.state` says whether it was approved or refused, or has lapsed.',
+  },
   no_webhook_url: { status: 409, meaning: 'You have no webhook URL. Set one first.', kept: true },
   clock_advancing: {
     status: 409,

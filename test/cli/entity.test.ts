@@ -124,6 +124,30 @@ it('sees, sets and clears where webhooks go', async () => {
   });
 });
 
+it('sets above what persons act by twos, in each currency by its own decimals, and ends it', async () => {
+  const { entityId = '' } = await create('merchant');
+  const twoPerson = (...options: string[]) => cli.json('entity', 'two-person', entityId, ...options);
+  expect(await twoPerson()).toEqual({ entityId, twoPersonAbove: null });
+  const set = { entityId, twoPersonAbove: { NGN: 100_000, JPY: 500 } };
+  expect(await twoPerson('--above', 'NGN=100000.00', '--above', 'JPY=500', '--reason', 'T-1')).toEqual(set);
+  expect(await twoPerson()).toEqual(set);
+  expect((await cli.run('entity', 'two-person', entityId)).out).toContain(
+    'above JPY 500, above NGN 100,000.00',
+  );
+  for (const wrong of ['NGN', 'NGN=', 'NGN=-1', 'JPY=0.5', 'XXQ=5', '__proto__=5'])
+    expect((await cli.run('entity', 'two-person', entityId, '--above', wrong)).code).toBe(1);
+  expect((await cli.run('entity', 'two-person', entityId, '--above', 'NGN=1', '--clear')).code).toBe(1);
+  expect(await twoPerson('--clear')).toEqual({ entityId, twoPersonAbove: null });
+  const { events } = await cli.json<{ events: object[] }>('audit', '--entity', entityId);
+  const minor = { twoPersonAbove: { JPY: '500', NGN: '10000000' } };
+  expect(events.slice(1)).toMatchObject([
+    { action: 'entity.two_person_limit_set', before: { twoPersonAbove: null }, after: minor, reason: 'T-1' },
+    { action: 'entity.two_person_limit_set', before: minor, after: { twoPersonAbove: null } },
+  ]);
+  expect((await cli.run('entity', 'two-person', 'mch_unknown')).err).toContain('there is no such entity');
+  expect((await cli.run('entity', 'two-person', 'mch_unknown', '--clear')).code).toBe(1);
+});
+
 it('issues tokens, alone on a line or as the token endpoint would', async () => {
   const { entityId = '' } = await create('bank');
   expect((await cli.run('token', entityId)).out).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);

@@ -8,7 +8,7 @@ import {
   type ExceptionRecord,
   EXCEPTION_SORTS,
 } from '../../database/reconciliation-exception/list-exceptions';
-import { takeBanksAnswer } from '../../database/resolution/resolve-exception';
+import { moneyOfFinding, takeBanksAnswer } from '../../database/resolution/resolve-exception';
 import { Failure } from '../../domain/failures';
 import { formatAmount, formatIfAny, inDecimals } from '../../domain/money';
 import type { Caller } from '../http/caller';
@@ -265,20 +265,20 @@ const shownException = (exception: ExceptionRecord, caller: Pick<Caller, 'role' 
   note: exception.bankId === caller.entityId ? exception.bankNote : null,
 });
 
-async function respondToException({
-  body: { resolution, bankTransactionId, note },
-  caller,
-  params: { exceptionId },
-  takeAnswer,
-}: Call<z.output<typeof respondBody>, unknown, z.output<typeof exceptionPath>>) {
-  const answered = await takeAnswer((trx) =>
-    takeBanksAnswer(trx, { bankId: caller.entityId, note: note ?? null }, exceptionId, {
-      resolution,
-      bankTransactionId: bankTransactionId ?? null,
-    }),
-  );
-  if (answered instanceof Failure) throw shownRefusal(answered);
-  return { message: `The exception is ${answered.state}`, data: answered };
+type Response = Call<z.output<typeof respondBody>, unknown, z.output<typeof exceptionPath>>;
+
+const findingOf = ({ resolution, bankTransactionId }: Response['body']) => ({
+  resolution,
+  bankTransactionId: bankTransactionId ?? null,
+});
+
+async function respondToException({ accept, body, caller, params: { exceptionId } }: Response) {
+  return accept(async (trx) => {
+    const by = { bankId: caller.entityId, note: body.note ?? null };
+    const data = await takeBanksAnswer(trx, by, exceptionId, findingOf(body));
+    if (data instanceof Failure) return shownRefusal(data);
+    return { message: `The exception is ${data.state}`, data };
+  });
 }
 
 /** The rest of a charge is shown in major units. */
@@ -321,7 +321,17 @@ export const exceptionRoutes = [
     summary: 'Say what became of the money',
     description:
       'The word of the payer’s bank, which resolves the exception: what it held of the charge can be refunded again. Where a charge was `successful` and the money did not stay (`no_money_moved`, `reversed`), what is left of it is reversed: a transaction of type `reversal`, told to the merchant by `billing.reversed`. Where all answers to a charge were approvals, both speak of the second debit, and the charge stands. Where they speak of the transfer of a `completed` refund, the refund is `returned`, told by `refund.returned`, and its amount can be refunded again. Where a refund that was rejected, or not answered, is `confirmed`, it is `completed` from then on, told by `refund.response`. Sending the same again changes nothing and is a 200.',
-    takes: { ...ANSWER, scope: 'manage', person: 'clerk', params: exceptionPath, body: respondBody },
+    takes: {
+      ...ANSWER,
+      scope: 'manage',
+      person: 'clerk',
+      params: exceptionPath,
+      body: respondBody,
+      moves: {
+        of: (trx, { caller, params, body }: Response) =>
+          moneyOfFinding(trx, caller.entityId, params.exceptionId, findingOf(body)),
+      },
+    },
     answers: {
       200: {
         description: 'The exception is resolved',

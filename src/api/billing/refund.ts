@@ -2,6 +2,7 @@ import { enqueueStarts } from '../../database/outbox';
 import {
   initiateRefund,
   listRefunds,
+  moneyOfRefund,
   readRefund,
   type RefundRecord,
   REFUND_SORTS,
@@ -181,7 +182,19 @@ export const refundRoutes = [
     summary: 'Initiate a refund',
     description:
       'Refunds a successful charge in part, or, without `amount`, all that has not been refunded yet. The customer’s bank makes the transfer, typically within three business days; the result arrives by the webhook `refund.response`.',
-    takes: { ...MERCHANT, scope: 'refund', person: 'clerk', body: refundBody, idempotent: true },
+    takes: {
+      ...MERCHANT,
+      scope: 'refund',
+      person: 'clerk',
+      body: refundBody,
+      idempotent: true,
+      moves: {
+        of: async (trx, { caller, body }) => {
+          const money = await moneyOfRefund(trx, caller.entityId, body);
+          return { ...money, body: { ...body, amount: formatAmount(money.amount, money.currency) } };
+        },
+      },
+    },
     answers: {
       201: { description: 'The bank has the refund; its outcome comes by webhook', data: refund },
     },

@@ -11,6 +11,8 @@ import { section } from '../http/route';
 /** The persons of an entity, whom its admins add and change in the console. */
 
 const ADMIN = { ...ANYONE, scope: 'manage', person: 'admin' } as const;
+/** While the entity has a limit, two admins. */
+const ADMINS = { ...ADMIN, moves: 'always' } as const;
 
 const role = z.enum(PERSON_ROLES);
 const personBody = z.strictObject({ email, role });
@@ -76,14 +78,14 @@ export const personRoutes = [
   row('post', PERSONS, {
     ...UNDOCUMENTED,
     id: 'addPerson',
-    takes: { ...ADMIN, body: personBody },
+    takes: { ...ADMINS, body: personBody },
     answers: { 201: { description: '', data: invited } },
     handle: add,
   }),
   row('post', `${PERSON}/role`, {
     ...UNDOCUMENTED,
     id: 'setPersonRole',
-    takes: { ...ADMIN, params: personPath, body: roleBody },
+    takes: { ...ADMINS, params: personPath, body: roleBody },
     answers: { 200: { description: '', data: changed } },
     handle: (call: Call<z.output<typeof roleBody>, unknown, z.output<typeof personPath>>) =>
       change(call, call.body),
@@ -91,21 +93,21 @@ export const personRoutes = [
   row('post', `${PERSON}/disable`, {
     ...UNDOCUMENTED,
     id: 'disablePerson',
-    takes: { ...ADMIN, params: personPath },
+    takes: { ...ADMINS, params: personPath },
     answers: { 200: { description: '', data: changed } },
     handle: (call: PathCall<typeof personPath>) => change(call, { disabled: true }),
   }),
   row('post', `${PERSON}/enable`, {
     ...UNDOCUMENTED,
     id: 'enablePerson',
-    takes: { ...ADMIN, params: personPath },
+    takes: { ...ADMINS, params: personPath },
     answers: { 200: { description: '', data: changed } },
     handle: (call: PathCall<typeof personPath>) => change(call, { disabled: false }),
   }),
   row('post', `${PERSON}/invite`, {
     ...UNDOCUMENTED,
     id: 'invitePerson',
-    takes: { ...ADMIN, params: personPath },
+    takes: { ...ADMINS, params: personPath },
     answers: { 200: { description: '', data: invited } },
     handle: invite,
   }),

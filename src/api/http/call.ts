@@ -21,14 +21,14 @@ export interface Call<Body = unknown, Query = unknown, Params = unknown> {
    * Runs the work of the request in one transaction. On a route that takes idempotency keys, key
    * and answer are part of it, and a repeat gets the stored answer.
    *
-   * An error undoes the work. A `Failure` about the thing, and not about the request, is kept as
-   * the key's answer.
+   * An error undoes the work; a `Failure` that the work returns does not. One about the thing, and
+   * not about the request, is kept as the key's answer.
    *
    * @param afterRefusal runs when that `Failure` has undone the work, and before it is kept; may
    *   throw another one
    */
   accept: <const Given extends Answer>(
-    work: (trx: Transaction) => Promise<Given>,
+    work: (trx: Transaction) => Promise<Given | Failure>,
     afterRefusal?: (refusal: Failure) => Promise<void>,
   ) => Promise<Given | Accepted>;
   /**

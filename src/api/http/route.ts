@@ -7,7 +7,7 @@ import { recordAuditEvent } from '../../database/record/audit-event';
 import { Failure } from '../../domain/failures';
 import { mayAct, type PersonRole } from '../../domain/person';
 import type { Scope } from '../../domain/scope';
-import { replyOf, type Answer, type Reply } from './answer';
+import { replyOf, replyOfFailure, type Answer, type Reply } from './answer';
 import type { Authenticate } from './authentication';
 import {
   BODY_LIMIT_BYTES,
@@ -29,6 +29,7 @@ import { sendDownload, type Download } from './download';
 import { acceptOnce, ANSWER_FATE, commit, readIdempotencyKey } from './idempotency';
 import { canonicalJson, parseJson } from './json';
 import type { Operation, Tag } from './operation';
+import { waitingReply, type Moves } from './second-person';
 import { BodySlot, type Slots } from './slots';
 import { meterCaller, meterItems, type Bucket } from './rate-limit';
 import { requestIdOf } from './request-log';
@@ -44,6 +45,8 @@ interface RouteOptions<Body, Query, Params> {
    * nobody may change anything.
    */
   person?: PersonRole;
+  /** Whether a person's call waits for a second person, above the limit of the entity. */
+  moves?: Moves<Body, Params>;
   /** The bucket of the caller that pays for the request. */
   limit: Bucket;
   /**
@@ -176,7 +179,7 @@ export function serve(
       requestId,
       ownRequestId: req.ownRequestId,
       accept: (
-        work: (trx: Transaction) => Promise<Answer>,
+        work: (trx: Transaction) => Promise<Answer | Failure>,
         afterRefusal?: (refusal: Failure) => Promise<void>,
       ) =>
         acceptOnce(
@@ -184,8 +187,18 @@ export function serve(
           received ? own : { ...own, db: own.db.until(performance.now() + ANSWER_WITHIN_MS) },
           key === undefined
             ? undefined
-            : { callerId: caller.entityId, path: filled(one.path, params), key, bodyIndexes: indexes() },
-          async (trx) => replyOf(await onRecord(trx, call, one, work), status),
+            : {
+                callerId: caller.person?.personId ?? caller.entityId,
+                path: filled(one.path, params),
+                key,
+                bodyIndexes: indexes(),
+              },
+          async (trx) => {
+            const waiting = await waitingReply(trx, call, one.operation.id, options);
+            if (waiting) return waiting;
+            const outcome = await onRecord(trx, call, one, work);
+            return outcome instanceof Failure ? replyOfFailure(outcome) : replyOf(outcome, status);
+          },
           afterRefusal,
         ) as Promise<Accepted>,
       takeAnswer: (work) => commit(own, ANSWER_FATE, (trx) => onRecord(trx, call, one, work)),
@@ -242,7 +255,7 @@ function requirePerson(one: Route, { person }: Caller): void {
 }
 
 /** The work of a call. A person's act has an audit event, which names its transaction. */
-async function onRecord<Result>(
+export async function onRecord<Result>(
   trx: Transaction,
   call: Call,
   one: Route,

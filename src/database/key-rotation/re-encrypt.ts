@@ -98,6 +98,11 @@ export const ENCRYPTED_TABLES: readonly EncryptedTable[] = [
     },
   },
   {
+    table: 'person_acts',
+    key: ['id'],
+    columns: { request_encrypted: own('person_acts', 'request_encrypted') },
+  },
+  {
     table: 'webhook_endpoints',
     key: ['entity_id'],
     columns: { secret_encrypted: secretOf, previous_secret_encrypted: secretOf },

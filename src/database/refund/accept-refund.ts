@@ -14,7 +14,7 @@ import { merchantProfile, type MerchantProfile } from '../entity/read-parties';
 import { ownedBy, type Party } from '../query/party';
 import type { TypedAnnouncement } from '../transition/transition';
 import { writeTransitions } from '../transition/write-transition';
-import { takePart } from './refundable-amount';
+import { readRefundable, takePart } from './refundable-amount';
 
 /** Business days that a bank has for a refund before it is overdue. */
 const EXPECTED_WITHIN = 3;
@@ -59,31 +59,54 @@ interface Charge {
   bankTransactionId: string | null;
 }
 
+/** `amount` in major units of the charge's currency; left out for all that is left. */
+interface Wish {
+  reference: string;
+  amount?: number | undefined;
+  reason?: string | undefined;
+  metadata?: Metadata | undefined;
+}
+
+/**
+ * The money that a refund would move. Its charge stays locked, so that it moves no other.
+ *
+ * @throws Failure as `initiateRefund`
+ */
+export async function moneyOfRefund(
+  trx: Executor,
+  merchantId: string,
+  wish: Wish,
+): Promise<{ amount: bigint; currency: string }> {
+  const charge = await lockCharge(trx, merchantId, wish.reference);
+  const wished = wishedPart(charge, wish);
+  const refundable = await readRefundable(trx, charge.id);
+  const refusal = refundRefusal(refundable, wished ?? undefined);
+  if (refusal) throw refusal;
+  return { amount: wished ?? refundable.untaken - refundable.held, currency: charge.currency };
+}
+
+/** @throws Failure invalid_request */
+function wishedPart({ currency }: Charge, { amount }: Wish): bigint | null {
+  if (amount === undefined) return null;
+  const wished = parseAmount(amount, currency);
+  if (!wished.ok) throw invalidRequest([{ path: 'amount', message: wished.reason }]);
+  return wished.value;
+}
+
 /**
  * Refunds a part of a successful charge, or the rest of it.
  *
- * @param wish `amount` in major units of the charge's currency
  * @throws Failure not_found; not_a_charge; invalid_request (no amount in that currency);
  *   not_refundable (the charge has not succeeded); exceeds_remaining or held_by_exception (less is
  *   left of it)
  */
-export async function initiateRefund(
-  trx: Executor,
-  merchantId: string,
-  wish: {
-    reference: string;
-    amount?: number | undefined;
-    reason?: string | undefined;
-    metadata?: Metadata | undefined;
-  },
-): Promise<RefundRecord> {
+export async function initiateRefund(trx: Executor, merchantId: string, wish: Wish): Promise<RefundRecord> {
   const charge = await lockCharge(trx, merchantId, wish.reference);
-  const wished = wish.amount === undefined ? undefined : parseAmount(wish.amount, charge.currency);
-  if (wished && !wished.ok) throw invalidRequest([{ path: 'amount', message: wished.reason }]);
-  const { part: amount, ...before } = await takePart(trx, charge.id, wished?.value ?? null);
+  const wished = wishedPart(charge, wish);
+  const { part: amount, ...before } = await takePart(trx, charge.id, wished);
   const { lookupId, bankTransactionId } = charge;
   if (amount === null || bankTransactionId === null)
-    throw refundRefusal(before, wished?.value) ?? new Error(`${charge.id} took no refund`);
+    throw refundRefusal(before, wished ?? undefined) ?? new Error(`${charge.id} took no refund`);
   const merchant = await merchantProfile(trx, merchantId);
   const refundId = newId('refund');
   const deliveryId = newId('delivery');

@@ -3,6 +3,14 @@ import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { HELD_OF_CHARGE } from '../reconciliation-exception/held-amount';
 
+const REFUNDABLE = `b.status, b.amount - b.refunded_amount - b.written_off_amount - b.reversed_amount AS untaken,
+  ${HELD_OF_CHARGE}`;
+
+/** What can still be refunded of a charge. */
+export const readRefundable = (trx: Executor, chargeId: string) =>
+  trx.oneRow<Refundable>`
+    SELECT ${raw(REFUNDABLE)} AS held FROM billing_requests b WHERE b.id = ${chargeId}`;
+
 /**
  * Takes a part of what can still be refunded (`domain/refundable-amount.ts`) of a locked charge.
  *
@@ -13,8 +21,7 @@ import { HELD_OF_CHARGE } from '../reconciliation-exception/held-amount';
 export function takePart(trx: Executor, chargeId: string, wished: bigint | null, ownHold = 0n) {
   return trx.oneRow<Refundable & { part: bigint | null }>`
     WITH charge AS (
-      SELECT b.id, b.status, b.amount - b.refunded_amount - b.written_off_amount - b.reversed_amount AS untaken,
-        ${raw(HELD_OF_CHARGE)} - ${ownHold}::bigint AS held
+      SELECT b.id, ${raw(REFUNDABLE)} - ${ownHold}::bigint AS held
       FROM billing_requests b WHERE b.id = ${chargeId}),
     taken AS (
       UPDATE billing_requests b

@@ -57,11 +57,11 @@ export async function resolveException(
   finding: Finding,
 ): Promise<ResolvedException> {
   const one = await lockException(trx, by, exceptionId);
-  const { state, bankId, standsForIt, writesOff } = one;
+  const { state, bankId, writesOff } = one;
   const { resolution } = finding;
   const after = { exceptionId, state: 'resolved', resolution } as const;
   if (isSame(one, finding)) return after;
-  const undoes = standsForIt && (resolution === 'no_money_moved' || resolution === 'reversed');
+  const undoes = isUndone(one, finding);
   const paidBy = await admit(trx, { ...one, undoes }, finding).catch((error: unknown) => {
     if (!(error instanceof Failure)) throw error;
     const data = { exceptionId, state, resolution: one.resolution, ...(error.data as object | undefined) };
@@ -113,6 +113,9 @@ async function follow(
 interface ExceptionToResolve extends ResolvedException {
   kind: ExceptionKind;
   bankId: string;
+  /** In doubt. */
+  amount: bigint;
+  currency: string;
   billingRequestId: string | null;
   refundId: string | null;
   refundStatus: RefundStatus | null;
@@ -168,7 +171,7 @@ async function lockException(
   await lockChargeOfException(trx, own);
   // Read once the charge is locked: until then another caller may resolve the exception.
   const found = await trx.row<ExceptionToResolve>`
-    SELECT x.id AS exception_id, x.kind, x.state, x.resolution, x.bank_id, x.assignee,
+    SELECT x.id AS exception_id, x.kind, x.state, x.resolution, x.bank_id, x.assignee, x.amount, x.currency,
       x.billing_request_id, x.refund_id, r.status AS refund_status, r.bank_transaction_id AS transfer_id,
       x.reversal_bank_transaction_id AS reversal_id, ${raw(WRITES_OFF)} AS writes_off,
       (r.status IN ('completed', 'rejected') OR (r.status = 'pending' AND x.kind = 'unanswered')) IS TRUE OR EXISTS (
@@ -193,6 +196,32 @@ function isSame(one: ExceptionToResolve, { resolution, bankTransactionId }: Find
 const isOfRefund = (one: ExceptionToResolve): one is ExceptionToResolve & RefundInDoubt =>
   one.refundId !== null;
 
+/** Whether the end would say that the charge's or refund's own money did not stay. */
+const isUndone = ({ standsForIt }: ExceptionToResolve, { resolution }: Finding) =>
+  standsForIt && (resolution === 'no_money_moved' || resolution === 'reversed');
+
+/** Whether the end would complete a refund that is not. */
+const isPaid = ({ refundStatus }: ExceptionToResolve, { resolution }: Finding) =>
+  resolution === 'confirmed' && refundStatus !== null && refundStatus !== 'completed';
+
+/**
+ * The money that a bank's finding would move in the ledger, or free to be refunded again: all that
+ * is in doubt, or nothing. Its charge stays locked.
+ *
+ * @throws Failure not_found, also of another bank's
+ */
+export async function moneyOfFinding(
+  trx: Transaction,
+  bankId: string,
+  exceptionId: string,
+  finding: Finding,
+): Promise<{ amount: bigint; currency: string } | undefined> {
+  const one = await lockException(trx, { cause: 'bank', bankId, note: null }, exceptionId);
+  const moves =
+    one.state !== 'resolved' && (isUndone(one, finding) || isPaid(one, finding) || isUnanswered(one));
+  return moves ? { amount: one.amount, currency: one.currency } : undefined;
+}
+
 const isUnanswered = ({ kind, refundStatus }: ExceptionToResolve) =>
   kind === 'unanswered' && refundStatus === 'pending';
 
@@ -208,13 +237,13 @@ async function admit(
   one: ExceptionToResolve & { undoes: boolean },
   finding: Finding,
 ): Promise<string | null> {
-  const { exceptionId, state, bankId, refundStatus } = one;
+  const { exceptionId, state, bankId } = one;
   const { resolution, bankTransactionId } = finding;
   if (state === 'resolved')
     throw new Failure('already_resolved', `The exception is resolved already: ${one.resolution}.`);
   const refusal = refusalOf(one, finding);
   if (refusal !== undefined) throw new Failure('resolution_not_allowed', refusal);
-  const pays = resolution === 'confirmed' && refundStatus !== null && refundStatus !== 'completed';
+  const pays = isPaid(one, finding);
   await refuseBooked(trx, { ...one, resolution, pays });
   if (pays && isOfRefund(one)) return takePayment(trx, one, bankTransactionId);
   if (resolution !== 'reversed' || bankTransactionId === null) return null;

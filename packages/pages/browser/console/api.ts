@@ -41,6 +41,7 @@ export class Refusal extends Error {
 }
 
 interface Answer {
+  code?: string;
   message?: string;
   data?: unknown;
 }
@@ -162,16 +163,19 @@ function refuse(message: string): never {
   throw new Refusal(0, message);
 }
 
-/** @param key that of an `Idempotency-Key`, for what must not happen twice */
+/**
+ * @param key that of an `Idempotency-Key`, for what must not happen twice
+ * @returns `waits` where nothing is done until a second person approves it
+ */
 export async function change<O extends Id>(
   method: 'POST' | 'PUT' | 'PATCH',
   path: string,
   body?: object,
   key?: string,
-): Promise<{ message: string; data: DataOf<O> }> {
+): Promise<{ message: string; data: DataOf<O>; waits: boolean }> {
   const headers = key === undefined ? {} : { 'Idempotency-Key': key };
-  const { message = 'Done', data } = await read(await asSession(method, path, body, headers));
-  return { message, data: data as DataOf<O> };
+  const { code, message = 'Done', data } = await read(await asSession(method, path, body, headers));
+  return { message, data: data as DataOf<O>, waits: code === 'waiting_for_second' };
 }
 
 /** @returns the service's message */

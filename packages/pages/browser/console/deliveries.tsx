@@ -120,7 +120,8 @@ async function failedOf(filter: typeof ALL): Promise<string[]> {
   for (let page = 1, isLast = false; !isLast && ids.length < SENT_MAX; page++) {
     const asked = query({ ...filter, page, limit: 100, sortOrder: 'asc' });
     const found = await ask<'listDeliveries'>(`${DELIVERIES}${asked}`);
-    ids.push(...found.deliveries.map(({ deliveryId }) => deliveryId));
+    const open = found.deliveries.filter(({ withdrawnAt }) => withdrawnAt === undefined);
+    ids.push(...open.map(({ deliveryId }) => deliveryId));
     isLast = found.deliveries.length < found.limit;
   }
   return ids.slice(0, SENT_MAX);

@@ -5,7 +5,7 @@ import { eventInWords, kindInWords } from '../parts/payment-words';
 import { Timeline } from '../parts/timeline';
 import { Act } from './act';
 import { to } from './address';
-import { act } from './api';
+import { change } from './api';
 import { useMay, useMoment, useSession } from './context';
 import { Show, useLoaded, useNotice } from './loaded';
 import { Badge, Facts, Id, Ids, RecordLink } from './parts';
@@ -211,12 +211,13 @@ function Said({ choice: { said, name, means }, to: exception, done }: AnswerProp
       title={`${name}: resolve the exception of ${money(exception, exception.currency)}?`}
       yes="Yes, resolve it"
       send={async () => {
-        await act(`/v1/reconciliation/exceptions/${exception.exceptionId}/respond`, {
+        const path = `/v1/reconciliation/exceptions/${exception.exceptionId}/respond`;
+        const { message, waits } = await change('POST', path, {
           resolution: said,
           ...(asked && bankTransactionId !== '' && { bankTransactionId }),
           ...(note !== '' && { note }),
         });
-        return `It is resolved: ${name}.`;
+        return waits ? message : `It is resolved: ${name}.`;
       }}
       done={done}
     >

@@ -16,13 +16,14 @@ import { Persons } from './persons';
 import { Schedules } from './schedules';
 import { Invitation, SignIn } from './sign-in';
 import { Statements } from './statements';
+import { Waiting } from './waiting';
 
-/** A bank alone has a list of customers, each role the page of one; a passkey is a person's. */
+/** A bank alone has a list of customers, each role the page of one; passkeys and approvals are persons'. */
 const isFor =
   ({ role, person }: Session, id?: string) =>
   ({ page }: (typeof PAGES)[number]) =>
     (page !== 'customers' || role === 'bank' || id !== undefined) &&
-    (page !== 'persons' || person !== undefined);
+    ((page !== 'waiting' && page !== 'persons') || person !== undefined);
 
 const PAGES = [
   { page: 'overview', title: 'Overview', Content: Overview },
@@ -32,6 +33,7 @@ const PAGES = [
   { page: 'exceptions', title: 'Exceptions', Content: Exceptions },
   { page: 'webhooks', title: 'Webhooks', Content: Deliveries },
   { page: 'statements', title: 'Statements', Content: Statements },
+  { page: 'waiting', title: 'Waiting for you', Content: Waiting },
   { page: 'persons', title: 'Persons', Content: Persons },
 ] as const;
 

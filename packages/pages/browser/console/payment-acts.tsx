@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { TransactionWithEvents } from '../../../client/src/api.generated';
 import { money } from '../parts/money';
 import { Act } from './act';
-import { act, Refusal, type Session } from './api';
+import { act, change, Refusal, type Session } from './api';
 import { ChargeAgain } from './charge-again';
 import { useSession } from './context';
 
@@ -105,14 +105,18 @@ function Refund({ of: one, left, done }: Props & { left: number }) {
       send={async () => {
         const sum = Number(amount);
         const wish = { reference: one.reference, amount: sum, ...(reason !== '' && { reason }) };
-        await act('/v1/refunds/initiate', wish, key).catch((error: unknown) => {
-          const isRefused = error instanceof Refusal && error.status >= 400 && error.status < 500;
-          setUnsure(isUnsure || !isRefused);
-          throw isUnsure ? new Refusal(0, UNSURE) : error;
-        });
+        const { message, waits } = await change('POST', '/v1/refunds/initiate', wish, key).catch(
+          (error: unknown) => {
+            const isRefused = error instanceof Refusal && error.status >= 400 && error.status < 500;
+            setUnsure(isUnsure || !isRefused);
+            throw isUnsure ? new Refusal(0, UNSURE) : error;
+          },
+        );
         // The same amount once more is another refund.
         setKey(newKey());
-        return `${money({ amount: sum }, one.currency)} is on its way back: the bank makes the transfer.`;
+        return waits
+          ? message
+          : `${money({ amount: sum }, one.currency)} is on its way back: the bank makes the transfer.`;
       }}
       done={done}
     >

@@ -1,0 +1,199 @@
+import { useState } from 'preact/hooks';
+import { money } from '../parts/money';
+import { Act } from './act';
+import { to } from './address';
+import { ask, change } from './api';
+import { useMoment, useSession } from './context';
+import { Show, useAnswered, useNotice } from './loaded';
+import { Badge, Facts, RecordLink } from './parts';
+import { stateInWords } from './words';
+
+/** As `src/api/console/waiting-acts.ts` shows them. */
+interface Acts {
+  acts: WaitingAct[];
+  twoPersonAbove: Record<string, number> | null;
+}
+
+interface WaitingAct {
+  actId: string;
+  operation: string;
+  leastRole: 'clerk' | 'admin';
+  request: Record<string, unknown>;
+  amount: number | null;
+  currency: string | null;
+  askedBy: string;
+  askedAt: string;
+  lapsesAt: string;
+  state: 'waiting' | 'approved' | 'refused' | 'lapsed';
+  decidedBy?: string;
+  decidedAt: string;
+  /** The code by which the approved act was refused. */
+  refusal: string | null;
+  /** Why the reader may not approve it. */
+  whyNot?: string;
+}
+
+const OPERATIONS = new Map([
+  ['initiateRefund', 'Refund'],
+  ['respondToException', 'Answer to an exception'],
+  ['addPerson', 'Add a person'],
+  ['setPersonRole', 'Change a person’s role'],
+  ['disablePerson', 'Disable a person'],
+  ['enablePerson', 'Enable a person'],
+  ['invitePerson', 'Invite a person again'],
+  ['setTwoPersonLimit', 'Change the limit of two persons'],
+]);
+
+const WAYS = {
+  approve: 'it is done at once, as it would be judged now.',
+  refuse: 'nothing is done, and it can be asked for again.',
+};
+
+/** Acts that wait for a second person, what became of the others, and the limit. */
+export function Waiting() {
+  const loaded = useAnswered<Acts>('/v1/console/waiting-acts', ask);
+  const { notice, done } = useNotice(loaded);
+  return (
+    <>
+      {notice}
+      <Show loaded={loaded} what="What waits">
+        {({ acts, twoPersonAbove }) => {
+          const shown = (waits: boolean) =>
+            acts
+              .filter(({ state }) => (state === 'waiting') === waits)
+              .map((one) => <OneAct key={one.actId} of={one} done={done} />);
+          const [waiting, ended] = [shown(true), shown(false)];
+          return (
+            <>
+              {waiting.length === 0 && (
+                <p class="card empty quiet">Nothing waits for a second person’s approval.</p>
+              )}
+              {waiting}
+              {ended.length > 0 && (
+                <details>
+                  <summary>Decided, or lapsed</summary>
+                  {ended}
+                </details>
+              )}
+              <Limit above={twoPersonAbove} done={done} />
+            </>
+          );
+        }}
+      </Show>
+    </>
+  );
+}
+
+function OneAct({ of: one, done }: { of: WaitingAct; done: (message: string) => void }) {
+  const moment = useMoment();
+  const sum = one.amount !== null && one.currency !== null ? `, ${money(one.amount, one.currency)}` : '';
+  const title = `${OPERATIONS.get(one.operation) ?? one.operation}${sum}`;
+  const waits = one.state === 'waiting';
+  const ways = (['approve', 'refuse'] as const).filter(
+    (way) => waits && (way === 'refuse' || one.whyNot === undefined),
+  );
+  const decide = async (way: keyof typeof WAYS) => {
+    const { message, data } = await change('POST', `/v1/console/waiting-acts/${one.actId}/${way}`);
+    const { invitationUrl } = (data ?? {}) as { invitationUrl?: string };
+    return invitationUrl === undefined ? message : `${message}: ${invitationUrl}`;
+  };
+  return (
+    <section class="card stack" aria-label={title}>
+      <h2>
+        {title} <Badge of={one.state} />
+      </h2>
+      <Facts
+        of={[
+          ['Asked by', `${one.askedBy}, ${moment(one.askedAt)}`],
+          waits
+            ? ['Lapses', moment(one.lapsesAt)]
+            : one.decidedBy !== undefined && ['Decided by', `${one.decidedBy}, ${moment(one.decidedAt)}`],
+          one.refusal !== null && ['It could not be done', one.refusal],
+          ...Object.entries(one.request).map(
+            ([name, value]) => [inWords(name), shownOf(name, value)] as const,
+          ),
+        ]}
+      />
+      {waits && one.whyNot !== undefined && <p class="quiet">{one.whyNot}.</p>}
+      <div class="row">
+        {ways.map((way) => (
+          <Act
+            key={way}
+            name={`${stateInWords(way)} …`}
+            label={`${stateInWords(way)}: ${title}`}
+            lowest={one.leastRole}
+            title={`${stateInWords(way)} it?`}
+            yes={`Yes, ${way} it`}
+            send={() => decide(way)}
+            done={done}
+          >
+            <p>
+              {title}: {WAYS[way]}
+            </p>
+          </Act>
+        ))}
+      </div>
+    </section>
+  );
+}
+
+/** `bankTransactionId` as `Bank transaction id`. */
+const inWords = (field: string) =>
+  stateInWords(field.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`));
+
+function shownOf(name: string, value: unknown) {
+  if (name === 'reference') return <RecordLink of={String(value)} />;
+  if (name === 'exceptionId') return <a href={to('exceptions', String(value))}>{String(value)}</a>;
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+function Limit({ above, done }: { above: Acts['twoPersonAbove']; done: (message: string) => void }) {
+  const { currencies } = useSession();
+  const all = [...new Set([...currencies, ...Object.keys(above ?? {})])];
+  const [next, setNext] = useState<Record<string, string>>({});
+  const of = (currency: string) => next[currency] ?? String(above?.[currency] ?? '');
+  const sums = Object.entries(above ?? {})
+    .map(([currency, amount]) => money(amount, currency))
+    .join(', ');
+  const given = all.filter((currency) => of(currency) !== '');
+  return (
+    <section class="card stack" aria-labelledby="limit">
+      <h2 id="limit">The limit of two persons</h2>
+      <p class="quiet">
+        {sums === ''
+          ? 'There is none: each person acts alone.'
+          : `A refund, or an answer that moves money, waits for a second person above ${sums}, alone or with what its person did alone in the last 24 hours. Two admins change persons and this limit.`}
+      </p>
+      <div>
+        <Act
+          name="Change the limit …"
+          lowest="admin"
+          title="Change the limit of two persons?"
+          yes="Yes, change it"
+          send={async () => {
+            const twoPersonAbove = Object.fromEntries(given.map((one) => [one, Number(of(one))]));
+            const limit = { twoPersonAbove: given.length > 0 ? twoPersonAbove : null };
+            return (await change('PUT', '/v1/console/two-person-limit', limit)).message;
+          }}
+          done={(message) => {
+            setNext({});
+            done(message);
+          }}
+        >
+          {all.map((currency) => (
+            <label key={currency}>
+              Above, in {currency}; empty for none
+              <input
+                type="number"
+                min="0"
+                step="any"
+                value={of(currency)}
+                onInput={({ currentTarget: { value } }) => setNext({ ...next, [currency]: value })}
+              />
+            </label>
+          ))}
+        </Act>
+      </div>
+    </section>
+  );
+}

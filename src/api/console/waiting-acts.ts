@@ -1,0 +1,176 @@
+import { z } from 'zod';
+import { decideAct, listActs, readAct, type PersonAct } from '../../database/person-act/person-act';
+import { changeTwoPersonLimit, readTwoPersonLimit } from '../../database/person-act/two-person-limit';
+import { listPersons } from '../../database/person/person';
+import type { Executor, Transaction } from '../../database/pool/connection';
+import { recordAuditEvent } from '../../database/record/audit-event';
+import { Failure, FAILURES, invalidRequest, type FailureCode } from '../../domain/failures';
+import { formatIfAny, parseAmount } from '../../domain/money';
+import { decisionRefusal, shownLimit } from '../../domain/two-person';
+import { actorOf, type Accepted, type BodyCall, type Call, type PathCall } from '../http/call';
+import type { Caller } from '../http/caller';
+import { ANYONE } from '../http/callers';
+import { UNDOCUMENTED } from '../http/operation';
+import { id } from '../http/request-fields';
+import { onRecord, section, type Route } from '../http/route';
+
+/** Acts that wait for a second person, and the limit beyond which they do. */
+
+const actPath = z.strictObject({ actId: id('waitingAct') });
+type ActCall = PathCall<typeof actPath>;
+
+const twoPersonAbove = z.record(z.string().regex(/^[A-Z]{3}$/), z.number()).nullable();
+const limitBody = z.strictObject({ twoPersonAbove });
+const actsShown = limitBody.extend({ acts: z.array(z.record(z.string(), z.unknown())) });
+
+function personOf({ person }: Caller) {
+  if (person === undefined) throw new Error('a row of the console was served to no person');
+  return person;
+}
+
+async function showActs({ caller, deps: { db } }: Call) {
+  const { entityId } = caller;
+  const by = personOf(caller);
+  const [found, persons, limit] = await Promise.all([
+    listActs(db, entityId),
+    listPersons(db, entityId),
+    readTwoPersonLimit(db, entityId),
+  ]);
+  const emails = new Map(persons.map(({ personId, email }) => [personId, email]));
+  const acts = found.map((act): Record<string, unknown> => ({
+    ...act,
+    request: namedRequest(act.request, emails),
+    amount: formatIfAny(act.amount, act.currency),
+    askedBy: emails.get(act.personId),
+    decidedBy: emails.get(act.decidedBy ?? ''),
+    whyNot: decisionRefusal(act, by, 'approved')?.message,
+  }));
+  const waiting = found.filter(({ state }) => state === 'waiting').length;
+  return { message: `${waiting} acts wait`, data: { acts, twoPersonAbove: shownLimit(limit ?? new Map()) } };
+}
+
+/** Path and body as one, with the address of the person that they name. */
+function namedRequest({ params, body }: PersonAct['request'], emails: Map<string, string>) {
+  const email = emails.get(params['personId'] ?? '');
+  return { ...(email !== undefined && { email }), ...params, ...body };
+}
+
+/** The act, done as who asked would do it now, in the transaction that approves it. */
+const approving = (table: () => readonly Route[]) => async (call: ActCall) => {
+  const { caller, deps } = call;
+  const by = personOf(caller);
+  const act = await openAct(call, 'approved');
+  const { personId, role, operation, request } = act;
+  const row = table().find((one) => one.operation.id === operation);
+  if (row === undefined) throw new Error(`no row has the operation ${operation}`);
+  const asked: Call = { ...call, ...request, caller: { ...caller, person: { ...by, personId, role } } };
+  let isApproved = false;
+  const accept: Call['accept'] = (work, afterRefusal) =>
+    call.accept(
+      async (trx) => {
+        await decide(trx, call, act, 'approved');
+        isApproved = true;
+        const outcome = await onRecord(trx, asked, row, work);
+        if (outcome instanceof Failure) await decide(trx, call, act, 'refused', outcome.code);
+        return outcome;
+      },
+      async (failure) => {
+        await afterRefusal?.(failure);
+        // A fault of ours leaves the act as it was.
+        if (!isApproved || FAILURES[failure.code].status >= 500) return;
+        await deps.db.transaction((trx) => decide(trx, call, act, 'refused', failure.code));
+      },
+    );
+  return (await row.handle({ ...asked, accept })) as Accepted;
+};
+
+async function refuse(call: ActCall) {
+  const act = await openAct(call, 'refused');
+  return call.accept(async (trx) => {
+    await decide(trx, call, act, 'refused');
+    return { message: 'It is refused, and nothing is done' };
+  });
+}
+
+/** @throws Failure not_found; already_decided; forbidden */
+async function openAct(
+  { caller, deps, params }: ActCall,
+  decision: 'approved' | 'refused',
+  db: Executor = deps.db,
+) {
+  const act = await readAct(db, caller.entityId, params.actId);
+  const refusal = decisionRefusal(act, personOf(caller), decision);
+  if (refusal) throw refusal;
+  return act;
+}
+
+/** @throws Failure already_decided */
+async function decide(
+  trx: Transaction,
+  call: ActCall,
+  { actId, operation }: PersonAct,
+  state: 'approved' | 'refused',
+  refusal: FailureCode | null = null,
+): Promise<void> {
+  const { personId, role } = personOf(call.caller);
+  if (!(await decideAct(trx, actId, { state, personId, refusal }))) {
+    await openAct(call, state, trx);
+    throw new Error(`${actId} is open, and was not decided`);
+  }
+  await recordAuditEvent(trx, actorOf(call), {
+    action: `person.act_${state}`,
+    entityId: call.caller.entityId,
+    after: { actId, operation, role, commitId: trx.commitId, ...(refusal && { refusal }) },
+  });
+}
+
+async function putLimit(call: BodyCall<typeof limitBody>) {
+  const { accept, body, caller } = call;
+  const above = new Map<string, bigint>();
+  for (const [currency, amount] of Object.entries(body.twoPersonAbove ?? {})) {
+    const minor = parseAmount(amount, currency);
+    if (!minor.ok) throw invalidRequest([{ path: `twoPersonAbove.${currency}`, message: minor.reason }]);
+    above.set(currency, minor.value);
+  }
+  return accept(async (trx) => {
+    await changeTwoPersonLimit(trx, actorOf(call), caller.entityId, above);
+    return { message: 'The limit is set', data: { twoPersonAbove: shownLimit(above) } };
+  });
+}
+
+const row = section('Console');
+const ACTS = '/v1/console/waiting-acts';
+const DECISION = { ...ANYONE, scope: 'manage', person: 'clerk', params: actPath } as const;
+
+/** @param table where an act finds its row again */
+export const waitingActRoutes = (table: () => readonly Route[]) => [
+  row('get', ACTS, {
+    ...UNDOCUMENTED,
+    id: 'listWaitingActs',
+    takes: ANYONE,
+    answers: { 200: { description: '', data: actsShown } },
+    handle: showActs,
+  }),
+  row('post', `${ACTS}/:actId/approve`, {
+    ...UNDOCUMENTED,
+    id: 'approveWaitingAct',
+    takes: DECISION,
+    // The answer is that of the act.
+    answers: { 200: { description: '' } },
+    handle: approving(table),
+  }),
+  row('post', `${ACTS}/:actId/refuse`, {
+    ...UNDOCUMENTED,
+    id: 'refuseWaitingAct',
+    takes: DECISION,
+    answers: { 200: { description: '' } },
+    handle: refuse,
+  }),
+  row('put', '/v1/console/two-person-limit', {
+    ...UNDOCUMENTED,
+    id: 'setTwoPersonLimit',
+    takes: { ...ANYONE, scope: 'manage', person: 'admin', body: limitBody, moves: 'always' },
+    answers: { 200: { description: '', data: limitBody } },
+    handle: putLimit,
+  }),
+];

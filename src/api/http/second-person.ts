@@ -1,0 +1,41 @@
+import { askSecond, type Moved } from '../../database/person-act/person-act';
+import type { Transaction } from '../../database/pool/connection';
+import { recordAuditEvent } from '../../database/record/audit-event';
+import type { PersonRole } from '../../domain/person';
+import { ACT_WINDOW } from '../../domain/two-person';
+import type { Reply } from './answer';
+import { actorOf, type Call } from './call';
+
+/**
+ * The money that a call would move, read in the call's own transaction, which keeps it so;
+ * undefined where it moves none. `always`: persons need a second one whenever there is a limit.
+ */
+export type Moves<Body, Params> =
+  'always' | { of(trx: Transaction, call: Call<Body, unknown, Params>): Promise<Moved | undefined> };
+
+/** The reply to a person's act that waits for a second person; undefined where the call goes on. */
+export async function waitingReply(
+  trx: Transaction,
+  call: Call,
+  operation: string,
+  { moves, person: leastRole }: { moves?: Moves<unknown, unknown>; person?: PersonRole },
+): Promise<Reply | undefined> {
+  const { params, body, caller } = call;
+  if (!caller.person || !moves || !leastRole) return undefined;
+  const moved = moves === 'always' ? undefined : await moves.of(trx, call);
+  if (moves !== 'always' && !moved) return undefined;
+  const { personId, role } = caller.person;
+  const actId = await askSecond(trx, { personId, operation, leastRole, request: { params, body: moved?.body ?? body } }, moved);
+  if (actId === undefined) return undefined;
+  const after = { actId, operation, role, commitId: trx.commitId };
+  await recordAuditEvent(trx, actorOf(call), {
+    action: 'person.act_asked',
+    entityId: caller.entityId,
+    after,
+  });
+  const message = `It waits: another person must approve it within ${ACT_WINDOW}`;
+  return {
+    status: 202,
+    body: { statusCode: 202, success: true, code: 'waiting_for_second', message, data: { actId } },
+  };
+}

@@ -1,0 +1,146 @@
+import { Failure, type FailureCode } from '../../domain/failures';
+import type { PersonRole } from '../../domain/person';
+import { ACT_WINDOW, waitsForSecond, type ActState } from '../../domain/two-person';
+import { newId } from '../identifier/new-id';
+import { decrypt, encrypt, type EncryptedPlace } from '../keyring/encrypt';
+import type { Executor, Transaction } from '../pool/connection';
+import { raw, sql } from '../pool/statement';
+import { sweep } from '../query/sweep';
+
+/** Acts of persons whose entity has a limit: done alone, or waiting for a second person. */
+
+/** Minor units that an act moves. */
+export interface Moved {
+  amount: bigint;
+  currency: string;
+  /** The body that moves so much also later; left out where the body as it is does. */
+  body?: unknown;
+}
+
+interface AskedAct {
+  personId: string;
+  operation: string;
+  /** The lowest role that may do it. */
+  leastRole: PersonRole;
+  /** As it was accepted. */
+  request: { params: unknown; body: unknown };
+}
+
+/**
+ * Has an act wait where the limit asks for a second person, and otherwise keeps what it moves.
+ *
+ * @param moved undefined for an act that waits whenever there is a limit
+ * @returns the id of the waiting act; undefined where the person may go on alone
+ */
+export async function askSecond(
+  trx: Transaction,
+  { personId, operation, leastRole, request }: AskedAct,
+  moved: Moved | undefined,
+): Promise<string | undefined> {
+  // Two acts of a person at once count one after the other.
+  const limit = await trx.row<{ entityId: string; above: string | null }>`
+    SELECT e.id AS entity_id, e.two_person_above ->> ${moved?.currency ?? null}::text AS above
+    FROM persons p JOIN entities e ON e.id = p.entity_id
+    WHERE p.id = ${personId} AND e.two_person_above IS NOT NULL FOR NO KEY UPDATE OF p`;
+  if (limit === undefined || (moved && limit.above === null)) return undefined;
+  const { alone } = await trx.oneRow<{ alone: bigint }>`
+    SELECT coalesce(sum(amount), 0) AS alone FROM person_acts
+    WHERE person_id = ${personId} AND currency = ${moved?.currency ?? null} AND state = 'alone'
+      AND created_at > clock_timestamp() - ${ACT_WINDOW}::interval`;
+  const waits = !moved || waitsForSecond({ above: BigInt(limit.above ?? 0), alone, amount: moved.amount });
+  const id = newId('waitingAct');
+  const kept = waits ? encrypt(trx.keyring, JSON.stringify(request), requestPlace(id)) : null;
+  await trx.rows`
+    INSERT INTO person_acts (id, entity_id, person_id, operation, least_role, request_encrypted, amount, currency, state)
+    VALUES (${id}, ${limit.entityId}, ${personId}, ${operation}, ${leastRole}, ${kept}, ${moved?.amount ?? null},
+      ${moved?.currency ?? null}, ${waits ? 'waiting' : 'alone'})`;
+  return waits ? id : undefined;
+}
+
+export interface PersonAct extends AskedAct {
+  actId: string;
+  /** The role of the person who asked, now. */
+  role: PersonRole;
+  request: { params: Record<string, string>; body: Record<string, unknown> };
+  amount: bigint | null;
+  currency: string | null;
+  askedAt: Date;
+  lapsesAt: Date;
+  state: ActState;
+  decidedBy: string | null;
+  decidedAt: Date | null;
+  /** The code by which the act was refused once it was approved. */
+  refusal: string | null;
+}
+
+const requestPlace = (actId: string): EncryptedPlace => `person_acts.request_encrypted:${actId}`;
+
+/** More than a team decides in a day. */
+const LISTED_MAX = 100;
+
+/** SQL: whether an act `a` of a person `p` can still be decided. */
+const IS_OPEN = `(a.state = 'waiting' AND a.created_at > clock_timestamp() - interval '${ACT_WINDOW}'
+  AND p.disabled_at IS NULL AND p.role IN ('admin', a.least_role))`;
+
+/**
+ * The acts of an entity that wait, the oldest first, then those that have ended, the newest first.
+ *
+ * @param actId of the only one
+ */
+export async function listActs(db: Executor, entityId: string, actId?: string): Promise<PersonAct[]> {
+  const found = await db.rows<Omit<PersonAct, 'request'> & { requestEncrypted: Buffer }>`
+    SELECT a.id AS act_id, a.person_id, p.role, a.operation, a.least_role, a.request_encrypted, a.amount, a.currency,
+      a.created_at AS asked_at, a.created_at + ${ACT_WINDOW}::interval AS lapses_at,
+      CASE WHEN a.state = 'waiting' AND NOT ${raw(IS_OPEN)} THEN 'lapsed' ELSE a.state END AS state,
+      a.decided_by, a.decided_at, a.refusal
+    FROM person_acts a JOIN persons p ON p.id = a.person_id
+    WHERE a.entity_id = ${entityId} AND a.state <> 'alone' AND a.id = coalesce(${actId ?? null}, a.id)
+    ORDER BY ${raw(IS_OPEN)} DESC,
+      CASE WHEN ${raw(IS_OPEN)} THEN a.created_at END, a.created_at DESC LIMIT ${raw(LISTED_MAX)}`;
+  return found.map(({ requestEncrypted, ...act }) => {
+    const request = decrypt(db.keyring, requestEncrypted, requestPlace(act.actId));
+    return { ...act, request: JSON.parse(request) as PersonAct['request'] };
+  });
+}
+
+/** @throws Failure not_found */
+export async function readAct(db: Executor, entityId: string, actId: string): Promise<PersonAct> {
+  const [act] = await listActs(db, entityId, actId);
+  if (act === undefined) throw new Failure('not_found', 'There is no such act.');
+  return act;
+}
+
+/**
+ * Decides an act that is open, or that this very transaction has approved. Of two persons at once
+ * the second decides nothing.
+ *
+ * @param refusal the code by which the approved act was refused
+ * @returns whether it was decided
+ */
+export async function decideAct(
+  trx: Transaction,
+  actId: string,
+  { state, personId, refusal = null }: { state: ActState; personId: string; refusal?: FailureCode | null },
+): Promise<boolean> {
+  const decided = await trx.row`
+    UPDATE person_acts a SET state = ${state}, decided_by = ${personId}, decided_at = clock_timestamp(),
+      refusal = ${refusal}
+    FROM persons p
+    WHERE a.id = ${actId} AND p.id = a.person_id AND (${raw(IS_OPEN)} OR a.xmin = pg_current_xact_id()::xid)
+    RETURNING true`;
+  return decided !== undefined;
+}
+
+/** Ends the acts that a person has waiting, for good. */
+export async function lapseActs(trx: Transaction, personId: string): Promise<void> {
+  await trx.rows`UPDATE person_acts SET state = 'lapsed' WHERE person_id = ${personId} AND state = 'waiting'`;
+}
+
+/** The audit trail tells for good who asked and who decided. */
+const KEPT = '30 days';
+
+/** @returns whether there may be more */
+export function forgetActs(db: Executor): Promise<boolean> {
+  const isOver = sql`created_at < (SELECT clock_timestamp()) - ${KEPT}::interval ORDER BY created_at`;
+  return sweep(db, 'person_acts', isOver);
+}

@@ -1,0 +1,47 @@
+import { Failure } from './failures';
+import { formatAmount } from './money';
+import { mayAct, type PersonRole } from './person';
+
+/**
+ * An act that waits for a second person is good for as long. What a person does alone in this time
+ * counts together, or a large act could be split into small ones.
+ */
+export const ACT_WINDOW = '24 hours';
+
+/** By currency the minor units above which an act waits; empty where none does. */
+export type TwoPersonLimit = ReadonlyMap<string, bigint>;
+
+/** Major units by currency; null without a limit. */
+export const shownLimit = (above: TwoPersonLimit): Record<string, number> | null =>
+  above.size > 0
+    ? Object.fromEntries([...above].map(([currency, minor]) => [currency, formatAmount(minor, currency)]))
+    : null;
+
+/** @param alone minor units that the person has moved alone within the window */
+export const waitsForSecond = (act: { above: bigint; alone: bigint; amount: bigint }): boolean =>
+  act.alone + act.amount > act.above;
+
+/** `lapsed`: its time is over, or the person who asked is disabled, or has a lower role now. */
+export type ActState = 'waiting' | 'approved' | 'refused' | 'lapsed';
+
+/** The reason why a person may not decide an act, if they may not. Who asked may refuse it. */
+export function decisionRefusal(
+  act: { state: ActState; personId: string; leastRole: PersonRole; askedAt: Date },
+  by: { personId: string; role: PersonRole; passkeyMadeAt: Date },
+  decision: 'approved' | 'refused',
+): Failure | undefined {
+  const { state, leastRole } = act;
+  const forbidden = (message: string) => new Failure('forbidden', message);
+  if (state !== 'waiting')
+    return new Failure(
+      'already_decided',
+      `It waits no more: ${state === 'lapsed' ? 'it has lapsed' : `it is ${state}`}`,
+      { data: { state } },
+    );
+  if (!mayAct(by.role, leastRole)) return forbidden(`It takes a person of the role ${leastRole}`);
+  if (decision === 'refused') return undefined;
+  if (act.personId === by.personId) return forbidden('You asked for it: another person approves it');
+  return by.passkeyMadeAt < act.askedAt
+    ? undefined
+    : forbidden('Your passkey was made after it was asked for: another person approves it');
+}
