@@ -352,7 +352,8 @@ export const sql = `
       -- Null where the act moves none.
       amount            amount,
       currency          currency,
-      state             text NOT NULL CHECK (state IN ('alone', 'waiting', 'approved', 'refused')),
+      state             text NOT NULL
+                        CHECK (state IN ('alone', 'waiting', 'approved', 'refused', 'lapsed')),
       decided_by        text REFERENCES persons,
       decided_at        timestamptz,
       -- The code by which the approved act itself was refused.

@@ -188,7 +188,12 @@ export const refundRoutes = [
       person: 'clerk',
       body: refundBody,
       idempotent: true,
-      moves: { of: (trx, { caller, body }) => moneyOfRefund(trx, caller.entityId, body) },
+      moves: {
+        of: async (trx, { caller, body }) => {
+          const money = await moneyOfRefund(trx, caller.entityId, body);
+          return { ...money, body: { ...body, amount: formatAmount(money.amount, money.currency) } };
+        },
+      },
     },
     answers: {
       201: { description: 'The bank has the refund; its outcome comes by webhook', data: refund },

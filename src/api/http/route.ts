@@ -187,7 +187,12 @@ export function serve(
           received ? own : { ...own, db: own.db.until(performance.now() + ANSWER_WITHIN_MS) },
           key === undefined
             ? undefined
-            : { callerId: caller.entityId, path: filled(one.path, params), key, bodyIndexes: indexes() },
+            : {
+                callerId: caller.person?.personId ?? caller.entityId,
+                path: filled(one.path, params),
+                key,
+                bodyIndexes: indexes(),
+              },
           async (trx) => {
             const waiting = await waitingReply(trx, call, one.operation.id, options);
             if (waiting) return waiting;

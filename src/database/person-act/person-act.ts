@@ -13,6 +13,8 @@ import { sweep } from '../query/sweep';
 export interface Moved {
   amount: bigint;
   currency: string;
+  /** The body that moves so much also later; left out where the body as it is does. */
+  body?: unknown;
 }
 
 interface AskedAct {
@@ -81,7 +83,7 @@ const IS_OPEN = `(a.state = 'waiting' AND a.created_at > clock_timestamp() - int
   AND p.disabled_at IS NULL AND p.role IN ('admin', a.least_role))`;
 
 /**
- * The acts of an entity that wait, the newest first, then those that have ended.
+ * The acts of an entity that wait, the oldest first, then those that have ended, the newest first.
  *
  * @param actId of the only one
  */
@@ -93,7 +95,8 @@ export async function listActs(db: Executor, entityId: string, actId?: string): 
       a.decided_by, a.decided_at, a.refusal
     FROM person_acts a JOIN persons p ON p.id = a.person_id
     WHERE a.entity_id = ${entityId} AND a.state <> 'alone' AND a.id = coalesce(${actId ?? null}, a.id)
-    ORDER BY ${raw(IS_OPEN)} DESC, a.created_at DESC LIMIT ${raw(LISTED_MAX)}`;
+    ORDER BY ${raw(IS_OPEN)} DESC,
+      CASE WHEN ${raw(IS_OPEN)} THEN a.created_at END, a.created_at DESC LIMIT ${raw(LISTED_MAX)}`;
   return found.map(({ requestEncrypted, ...act }) => {
     const request = decrypt(db.keyring, requestEncrypted, requestPlace(act.actId));
     return { ...act, request: JSON.parse(request) as PersonAct['request'] };
@@ -126,6 +129,11 @@ export async function decideAct(
     WHERE a.id = ${actId} AND p.id = a.person_id AND (${raw(IS_OPEN)} OR a.xmin = pg_current_xact_id()::xid)
     RETURNING true`;
   return decided !== undefined;
+}
+
+/** Ends the acts that a person has waiting, for good. */
+export async function lapseActs(trx: Transaction, personId: string): Promise<void> {
+  await trx.rows`UPDATE person_acts SET state = 'lapsed' WHERE person_id = ${personId} AND state = 'waiting'`;
 }
 
 /** The audit trail tells for good who asked and who decided. */

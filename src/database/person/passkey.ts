@@ -3,6 +3,7 @@ import { Failure } from '../../domain/failures';
 import type { PersonRole } from '../../domain/person';
 import type { Standing } from '../entity/create-entity';
 import { decryptOwn, encrypt, type EncryptedPlace } from '../keyring/encrypt';
+import { lapseActs } from '../person-act/person-act';
 import type { Executor, Transaction } from '../pool/connection';
 import { act, type Actor } from '../record/audit-event';
 import { inviteeOf } from './invitation';
@@ -54,6 +55,7 @@ export async function useInvitation(
     RETURNING p.id AS person_id, e.id AS entity_id, e.type AS role, e.token_generation, e.provider_id`;
   if (invited === undefined) return undefined;
   await trx.rows`DELETE FROM passkeys WHERE person_id = ${invited.personId}`;
+  await lapseActs(trx, invited.personId);
   await insertPasskey(trx, request, invited, passkey);
   await closeSecretSignIn(trx, invited.entityId);
   return { ...invited, passkeyId: passkey.credentialId };

@@ -1,7 +1,8 @@
 import { Failure } from '../../domain/failures';
-import type { PersonRole } from '../../domain/person';
+import { mayAct, type PersonRole } from '../../domain/person';
 import { newId } from '../identifier/new-id';
 import { decrypt, decryptOwn, encrypt, type EncryptedPlace } from '../keyring/encrypt';
+import { lapseActs } from '../person-act/person-act';
 import type { Executor, Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { act, type Actor } from '../record/audit-event';
@@ -126,6 +127,7 @@ export async function changePerson(
     WHERE id = ${personId} RETURNING id`;
   // A link of the time before must not open again with the person.
   if (disabled) await trx.rows`DELETE FROM invitations WHERE person_id = ${personId}`;
+  if (disabled || !mayAct(role, before.role)) await lapseActs(trx, personId);
   await act(trx, by, set, () => ({
     action: 'role' in change ? 'person.role_set' : disabled ? 'person.disabled' : 'person.enabled',
     entityId: before.entityId,

@@ -205,8 +205,8 @@ const isPaid = ({ refundStatus }: ExceptionToResolve, { resolution }: Finding) =
   resolution === 'confirmed' && refundStatus !== null && refundStatus !== 'completed';
 
 /**
- * The money that a bank's finding would move in the ledger: all that is in doubt, or nothing. Its
- * charge stays locked.
+ * The money that a bank's finding would move in the ledger, or free to be refunded again: all that
+ * is in doubt, or nothing. Its charge stays locked.
  *
  * @throws Failure not_found, also of another bank's
  */
@@ -217,7 +217,8 @@ export async function moneyOfFinding(
   finding: Finding,
 ): Promise<{ amount: bigint; currency: string } | undefined> {
   const one = await lockException(trx, { cause: 'bank', bankId, note: null }, exceptionId);
-  const moves = one.state !== 'resolved' && (isUndone(one, finding) || isPaid(one, finding));
+  const moves =
+    one.state !== 'resolved' && (isUndone(one, finding) || isPaid(one, finding) || isUnanswered(one));
   return moves ? { amount: one.amount, currency: one.currency } : undefined;
 }
 

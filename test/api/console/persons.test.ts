@@ -40,6 +40,7 @@ describe('what a role may do', () => {
   const LOWEST: Record<string, PersonRole> = {
     'post /v1/bank/customers/search': 'viewer',
     'post /v1/merchants/search': 'viewer',
+    'post /v1/billing/recurring/search': 'viewer',
     'post /v1/transaction-history/search': 'viewer',
     'post /v1/transaction-history/totals': 'viewer',
     'post /v1/customer/bill': 'admin',

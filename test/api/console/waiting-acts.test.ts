@@ -232,9 +232,8 @@ describe('a decision', () => {
     const { reference, actId } = await waiting();
     await approve(actId);
     const event = await shared.db.row<{ commitId: string }>`
-      SELECT commit_id FROM events WHERE type = 'refund.requested' AND resource_id = (
-        SELECT refund_id FROM (SELECT id AS refund_id, billing_request_id FROM refunds) r
-        JOIN billing_requests b ON b.id = r.billing_request_id WHERE b.reference = ${reference})`;
+      SELECT e.commit_id FROM events e JOIN refunds r ON r.id = e.resource_id
+        JOIN billing_requests b ON b.id = r.billing_request_id WHERE b.reference = ${reference}`;
     const both = [asker.personId, other.personId];
     const found = (await audited()).filter(
       ({ actor, action }) => both.includes(actor) && !/passkey/.test(action),
@@ -249,31 +248,45 @@ describe('a decision', () => {
       typeof value === 'bigint' ? String(value) : value,
     );
     expect(kept).not.toContain('@example.com');
+    await waiting();
+    const story = async (by: Parties['bank']) => {
+      const { timeline } = await by.read(`/v1/transaction-details?reference=${reference}`);
+      return (timeline as { text: string }[])
+        .map(({ text }) => text)
+        .filter((text) => /person[.]/.test(text));
+    };
+    expect(await story(parties.merchant)).toEqual([
+      expect.stringMatching(`^person.act_approved .* by the clerk ${other.email} `),
+      expect.stringMatching(`^person.initiate_refund .* by the clerk ${asker.email} `),
+    ]);
+    expect(await story(parties.bank)).toEqual([]);
   });
 });
 
+const respond = (exceptionId: string, finding: object, by: Colleague) =>
+  by.send('POST', `${EXCEPTIONS}/${exceptionId}/respond`, finding);
+
+const contradicted = async () => {
+  const { id } = await charge(parties);
+  await decline(parties, id);
+  return exceptionOf(shared.db, id);
+};
+const exceptionState = async (exceptionId: string) =>
+  (await parties.bank.read(`${EXCEPTIONS}/${exceptionId}`))['state'];
+
 describe('an answer to an exception that moves money above the limit', () => {
-  const respond = (exceptionId: string, finding: object, by: Colleague) =>
-    by.send('POST', `${EXCEPTIONS}/${exceptionId}/respond`, finding);
   let clerks: [Colleague, Colleague];
   beforeEach(async () => {
     clerks = [await at('clerk', parties.bank), await at('clerk', parties.bank)];
     await setLimit(parties.bank.entityId);
   });
-  const contradicted = async () => {
-    const { id } = await charge(parties);
-    await decline(parties, id);
-    return exceptionOf(shared.db, id);
-  };
-  const state = async (exceptionId: string) =>
-    (await parties.bank.read(`${EXCEPTIONS}/${exceptionId}`))['state'];
 
   it('waits for another person of the bank; one that moves none does not', async () => {
     const [first, second] = clerks;
     const exceptionId = await contradicted();
     const asked = await respond(exceptionId, { resolution: 'no_money_moved', note: 'Case 1' }, first);
     expect(asked).toMatchObject(WAITS);
-    expect(await state(exceptionId)).toBe('open');
+    expect(await exceptionState(exceptionId)).toBe('open');
     expect(await approve(asked.body.data?.['actId'], second)).toMatchObject({
       status: 200,
       body: { data: { exceptionId, state: 'resolved', resolution: 'no_money_moved' } },
@@ -298,14 +311,14 @@ describe('an answer to an exception that moves money above the limit', () => {
   });
 });
 
+const setAbove = (twoPersonAbove: object | null, by: Colleague) => by.send('PUT', LIMIT, { twoPersonAbove });
+const above = async () => (await other.send('GET', ACTS)).body.data?.['twoPersonAbove'];
+
 describe('persons, and the limit itself', () => {
   let admins: [Colleague, Colleague];
   beforeEach(async () => {
     admins = [await at('admin'), await at('admin')];
   });
-  const setAbove = (twoPersonAbove: object | null, by: Colleague) =>
-    by.send('PUT', LIMIT, { twoPersonAbove });
-  const above = async () => (await other.send('GET', ACTS)).body.data?.['twoPersonAbove'];
   const PERSONS = '/v1/console/persons';
 
   it('are changed by two admins while there is a limit, and each change is judged as approved', async () => {
