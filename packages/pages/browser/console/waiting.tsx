@@ -142,9 +142,10 @@ const inWords = (field: string) =>
   stateInWords(field.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`));
 
 function shownOf(name: string, value: string | number | object | null) {
-  if (name === 'reference') return <RecordLink of={String(value)} />;
-  if (name === 'exceptionId') return <a href={to('exceptions', String(value))}>{String(value)}</a>;
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  if (name === 'reference') return <RecordLink of={text} />;
+  if (name === 'exceptionId') return <a href={to('exceptions', text)}>{text}</a>;
+  return text;
 }
 
 function Limit({ above, done }: { above: Acts['twoPersonAbove']; done: (message: string) => void }) {
