@@ -1,5 +1,6 @@
 import { changeTwoPersonLimit } from '../../../src/database/person-act/two-person-limit';
 import { changePerson } from '../../../src/database/person/person';
+import { remindBank } from '../../../src/database/refund/remind-bank';
 import { readAuditEvents } from '../../../src/database/record/audit-event';
 import type { PersonRole } from '../../../src/domain/person';
 import { unrecorded } from '../../support/database';
@@ -17,6 +18,7 @@ import {
   type Shown,
 } from '../../support/shared-api';
 import { exceptionOf } from '../../support/settled';
+import { moveClock } from '../../support/standing';
 
 const shared = shareApi({ RATE_LIMIT_CALLER: '5000/5000', RATE_LIMIT_ANSWER: '5000/5000' });
 let parties: Parties;
@@ -318,6 +320,17 @@ describe('an answer to an exception that moves money above the limit', () => {
     });
     const stands = await contradicted();
     expect(await respond(stands, { resolution: 'confirmed' }, first)).toMatchObject({ status: 200 });
+  });
+
+  it('waits also where it frees what a late refund has taken', async () => {
+    const [first] = clerks;
+    const { id, reference } = await charge(parties);
+    const { refundId } = (await initiateRefund(parties, reference, 60)).body.data as { refundId: string };
+    await moveClock(shared.db, parties.merchantId, '40 days');
+    await shared.db.transaction((trx) => remindBank(trx, refundId));
+    const exceptionId = await exceptionOf(shared.db, id);
+    expect(await respond(exceptionId, { resolution: 'no_money_moved' }, first)).toMatchObject(WAITS);
+    expect(await parties.merchant.list('/v1/refunds')).toMatchObject([{ status: 'pending' }]);
   });
 
   it('that is refused once it is approved ends its act, and is kept as what the bank said', async () => {
