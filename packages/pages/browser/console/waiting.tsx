@@ -142,9 +142,9 @@ const inWords = (field: string) =>
   stateInWords(field.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`));
 
 function shownOf(name: string, value: string | number | object | null) {
-  if (name === 'reference') return <RecordLink of={String(value)} />;
-  if (name === 'exceptionId') return <a href={to('exceptions', String(value))}>{String(value)}</a>;
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  if (name === 'reference') return <RecordLink of={text} />;
+  return name === 'exceptionId' ? <a href={to('exceptions', text)}>{text}</a> : text;
 }
 
 function Limit({ above, done }: { above: Acts['twoPersonAbove']; done: (message: string) => void }) {
