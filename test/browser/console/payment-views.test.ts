@@ -24,7 +24,7 @@ const VIEWS: Record<string, View> = {
   },
   'what a customer has paid': {
     role: 'merchant',
-    at: () => `payments/${data.customerId}`,
+    at: () => `payments?customerId=${data.customerId}`,
     shows: ['One customer', 'Moved your balance by', 'Refund', 'Charge', 'NGN 1.00', 'Refund in part'],
   },
   'payments of a bank by the name of its customer': {

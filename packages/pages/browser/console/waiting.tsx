@@ -144,7 +144,8 @@ const inWords = (field: string) =>
 function shownOf(name: string, value: string | number | object | null) {
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
   if (name === 'reference') return <RecordLink of={text} />;
-  return name === 'exceptionId' ? <a href={to('exceptions', text)}>{text}</a> : text;
+  if (name === 'exceptionId') return <a href={to('exceptions', text)}>{text}</a>;
+  return text;
 }
 
 function Limit({ above, done }: { above: Acts['twoPersonAbove']; done: (message: string) => void }) {
