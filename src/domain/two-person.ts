@@ -24,6 +24,8 @@ export const waitsForSecond = (act: { above: bigint; alone: bigint; amount: bigi
 /** `lapsed`: its time is over, or the person who asked is disabled, or has a lower role now. */
 export type ActState = 'waiting' | 'approved' | 'refused' | 'lapsed';
 
+const forbidden = (message: string) => new Failure('forbidden', message);
+
 /** The reason why a person may not decide an act, if they may not. Who asked may refuse it. */
 export function decisionRefusal(
   act: { state: ActState; personId: string; leastRole: PersonRole; askedAt: Date },
@@ -31,7 +33,6 @@ export function decisionRefusal(
   decision: 'approved' | 'refused',
 ): Failure | undefined {
   const { state, leastRole } = act;
-  const forbidden = (message: string) => new Failure('forbidden', message);
   if (state !== 'waiting')
     return new Failure(
       'already_decided',

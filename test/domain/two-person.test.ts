@@ -15,20 +15,20 @@ describe('an act waits for a second person', () => {
   });
 });
 
+const refusalOf = (one: Parameters<typeof decisionRefusal>[0], by: Parameters<typeof decisionRefusal>[1]) =>
+  decisionRefusal(one, by, 'approved');
+
 describe('the decision of an act', () => {
   const askedAt = new Date('2026-03-02T08:00:00.000Z');
   const at = (ms: number) => new Date(askedAt.getTime() + ms);
   const act = { state: 'waiting', personId: 'psn_a', leastRole: 'clerk', askedAt } as const;
   const other = { personId: 'psn_b', role: 'clerk', passkeyMadeAt: at(-1) } as const;
 
-  const refusalOf = (one: Parameters<typeof decisionRefusal>[0], by: Parameters<typeof decisionRefusal>[1]) =>
-    decisionRefusal(one, by, 'approved');
-
   it('is for another person of the role that the act needs', () => {
-    const may = (leastRole: 'clerk' | 'admin') =>
-      PERSON_ROLES.filter((role) => !refusalOf({ ...act, leastRole }, { ...other, role }));
-    expect(may('clerk')).toEqual(['clerk', 'admin']);
-    expect(may('admin')).toEqual(['admin']);
+    const may = (['clerk', 'admin'] as const).map((leastRole) =>
+      PERSON_ROLES.filter((role) => !refusalOf({ ...act, leastRole }, { ...other, role })),
+    );
+    expect(may).toEqual([['clerk', 'admin'], ['admin']]);
   });
 
   it('is refused to those who asked, who may take it back', () => {

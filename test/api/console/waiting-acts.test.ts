@@ -145,6 +145,27 @@ describe('a refund above the limit of two persons', () => {
     expect(await acts()).toHaveLength(1);
   });
 
+  it('answers no client of the API that uses the same Idempotency-Key', async () => {
+    const { reference } = await charge(parties);
+    await ask(reference, 60, asker, 'same');
+    const headers = { 'idempotency-key': 'same' };
+    const wish = { reference, amount: 60 };
+    expect(await parties.merchant.send('POST', '/v1/refunds/initiate', wish, headers)).toMatchObject({
+      status: 201,
+    });
+  });
+
+  it('moves what it was shown to move, also where more is left by then', async () => {
+    const { reference } = await charge(parties);
+    const { refundId } = (await initiateRefund(parties, reference, 30)).body.data as { refundId: string };
+    const asked = await ask(reference);
+    const actId = asked.body.data?.['actId'];
+    expect(await act(actId)).toMatchObject({ amount: 70 });
+    const answer = { refundId, action: 'rejected', reason: 'account closed' };
+    expect((await parties.bank.post('/v1/bank/refund-response', answer)).status).toBe(200);
+    expect(await approve(actId)).toMatchObject({ status: 200, body: { data: { amount: 70 } } });
+  });
+
   it('is refused at once where it could not be done now', async () => {
     const { reference } = await charge(parties);
     expect(await ask(reference, 101)).toMatchObject({ status: 409, body: { code: 'exceeds_remaining' } });
@@ -209,7 +230,7 @@ describe('a decision', () => {
     expect(await refunds()).toEqual([]);
   });
 
-  it('comes too late after 24 hours, and once who asked is disabled', async () => {
+  it('comes too late after 24 hours, and for good once who asked was disabled', async () => {
     const lapsed = { status: 409, body: { code: 'already_decided', data: { state: 'lapsed' } } };
     const { actId } = await waiting();
     const { actId: older } = await waiting();
@@ -219,9 +240,10 @@ describe('a decision', () => {
        UPDATE passkeys SET created_at = created_at - interval '2 days'`,
     );
     expect(await approve(older)).toMatchObject(lapsed);
-    await shared.db.transaction((trx) =>
-      changePerson(trx, OPERATOR, { personId: asker.personId }, { disabled: true }),
-    );
+    for (const disabled of [true, false])
+      await shared.db.transaction((trx) =>
+        changePerson(trx, OPERATOR, { personId: asker.personId }, { disabled }),
+      );
     expect(await approve(actId)).toMatchObject(lapsed);
     expect(await decide(actId, 'refuse')).toMatchObject(lapsed);
     expect((await act(actId))?.['state']).toBe('lapsed');
@@ -232,9 +254,8 @@ describe('a decision', () => {
     const { reference, actId } = await waiting();
     await approve(actId);
     const event = await shared.db.row<{ commitId: string }>`
-      SELECT commit_id FROM events WHERE type = 'refund.requested' AND resource_id = (
-        SELECT refund_id FROM (SELECT id AS refund_id, billing_request_id FROM refunds) r
-        JOIN billing_requests b ON b.id = r.billing_request_id WHERE b.reference = ${reference})`;
+      SELECT e.commit_id FROM events e JOIN refunds r ON r.id = e.resource_id
+        JOIN billing_requests b ON b.id = r.billing_request_id WHERE b.reference = ${reference}`;
     const both = [asker.personId, other.personId];
     const found = (await audited()).filter(
       ({ actor, action }) => both.includes(actor) && !/passkey/.test(action),
@@ -249,31 +270,45 @@ describe('a decision', () => {
       typeof value === 'bigint' ? String(value) : value,
     );
     expect(kept).not.toContain('@example.com');
+    await waiting();
+    const story = async (by: Parties['bank']) => {
+      const { timeline } = await by.read(`/v1/transaction-details?reference=${reference}`);
+      return (timeline as { text: string }[])
+        .map(({ text }) => text)
+        .filter((text) => /person[.]/.test(text));
+    };
+    expect(await story(parties.merchant)).toEqual([
+      expect.stringMatching(`^person.act_approved .* by the clerk ${other.email} `),
+      expect.stringMatching(`^person.initiate_refund .* by the clerk ${asker.email} `),
+    ]);
+    expect(await story(parties.bank)).toEqual([]);
   });
 });
 
+const respond = (exceptionId: string, finding: object, by: Colleague) =>
+  by.send('POST', `${EXCEPTIONS}/${exceptionId}/respond`, finding);
+
+const contradicted = async () => {
+  const { id } = await charge(parties);
+  await decline(parties, id);
+  return exceptionOf(shared.db, id);
+};
+const exceptionState = async (exceptionId: string) =>
+  (await parties.bank.read(`${EXCEPTIONS}/${exceptionId}`))['state'];
+
 describe('an answer to an exception that moves money above the limit', () => {
-  const respond = (exceptionId: string, finding: object, by: Colleague) =>
-    by.send('POST', `${EXCEPTIONS}/${exceptionId}/respond`, finding);
   let clerks: [Colleague, Colleague];
   beforeEach(async () => {
     clerks = [await at('clerk', parties.bank), await at('clerk', parties.bank)];
     await setLimit(parties.bank.entityId);
   });
-  const contradicted = async () => {
-    const { id } = await charge(parties);
-    await decline(parties, id);
-    return exceptionOf(shared.db, id);
-  };
-  const state = async (exceptionId: string) =>
-    (await parties.bank.read(`${EXCEPTIONS}/${exceptionId}`))['state'];
 
   it('waits for another person of the bank; one that moves none does not', async () => {
     const [first, second] = clerks;
     const exceptionId = await contradicted();
     const asked = await respond(exceptionId, { resolution: 'no_money_moved', note: 'Case 1' }, first);
     expect(asked).toMatchObject(WAITS);
-    expect(await state(exceptionId)).toBe('open');
+    expect(await exceptionState(exceptionId)).toBe('open');
     expect(await approve(asked.body.data?.['actId'], second)).toMatchObject({
       status: 200,
       body: { data: { exceptionId, state: 'resolved', resolution: 'no_money_moved' } },
@@ -298,14 +333,14 @@ describe('an answer to an exception that moves money above the limit', () => {
   });
 });
 
+const setAbove = (twoPersonAbove: object | null, by: Colleague) => by.send('PUT', LIMIT, { twoPersonAbove });
+const above = async () => (await other.send('GET', ACTS)).body.data?.['twoPersonAbove'];
+
 describe('persons, and the limit itself', () => {
   let admins: [Colleague, Colleague];
   beforeEach(async () => {
     admins = [await at('admin'), await at('admin')];
   });
-  const setAbove = (twoPersonAbove: object | null, by: Colleague) =>
-    by.send('PUT', LIMIT, { twoPersonAbove });
-  const above = async () => (await other.send('GET', ACTS)).body.data?.['twoPersonAbove'];
   const PERSONS = '/v1/console/persons';
 
   it('are changed by two admins while there is a limit, and each change is judged as approved', async () => {

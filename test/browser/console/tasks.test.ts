@@ -117,6 +117,17 @@ const TASKS: Record<string, Task> = {
       await shows(hand.page, 'It is resolved: No money moved.');
     },
   },
+  'pause a schedule': {
+    role: 'merchant',
+    act: async (hand) => {
+      await hand.goTo('Schedules');
+      const active = hand.page.getByRole('row', { name: /Silver plan.*Active/ });
+      await hand.press(active.getByRole('link', { name: 'Silver plan' }));
+      await hand.press(button(hand.page, 'Pause its schedule …'));
+      await hand.press(button(hand.page, 'Yes, pause it'));
+      await shows(hand.page, 'The schedule is paused');
+    },
+  },
   'send a webhook again': {
     role: 'merchant',
     act: async (hand) => {
@@ -129,8 +140,12 @@ const TASKS: Record<string, Task> = {
   'see next week’s charges': {
     role: 'bank',
     act: async (hand) => {
+      await hand.choose(hand.page.getByLabel('Look ahead'), '7 days');
+      await shows(hand.page, 'Due in the next 7 days');
       await hand.press(hand.page.locator('summary', { hasText: 'Due charges as a table' }));
-      await hand.page.getByRole('table', { name: /Charges that fall due/ }).waitFor();
+      const due = hand.page.getByRole('table', { name: /^Charges that fall due each day/ });
+      await hand.press(due.getByRole('link'));
+      await shows(hand.page, /^Due on/, 'Silver plan');
     },
   },
 };

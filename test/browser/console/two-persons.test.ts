@@ -24,7 +24,9 @@ afterAll(() => browser.close());
 async function atDesk({ cookie }: Colleague): Promise<Page> {
   const page = await browser.open('about:blank');
   const [name = '', value = ''] = cookie.split('=');
-  await page.context().addCookies([{ name, value, url: `${shared.api.url}/console` }]);
+  const { hostname: domain } = new URL(shared.api.url);
+  // As the service sets it: two cookies of a name would count as none.
+  await page.context().addCookies([{ name, value, domain, path: '/console' }]);
   return page;
 }
 

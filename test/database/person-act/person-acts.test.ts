@@ -157,7 +157,7 @@ describe('an act that waits', () => {
   });
 
   it('is listed before those that have ended, and is another entity’s business never', async () => {
-    const [oldest = '', , newest = ''] = [await asked(), await asked(), await asked()];
+    const [oldest, , newest] = [await asked(), await asked(), await asked()] as const;
     await approve(newest);
     expect((await listActs(db, entityId)).map(({ actId }) => actId).at(-1)).toBe(newest);
     expect(await readAct(db, entityId, oldest)).toMatchObject({

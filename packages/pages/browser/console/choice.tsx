@@ -28,7 +28,6 @@ export function usePaged<Value>(
   };
   return {
     chosen,
-    page,
     asked: { page, sortBy: sorted.by, sortOrder: sorted.order === 'ascending' ? 'asc' : 'desc' },
     sorting: { ...sorted, sort },
     choose: (another: Value) => set({ chosen: another, page: 1, sorted }),

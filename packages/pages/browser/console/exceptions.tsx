@@ -20,10 +20,9 @@ export function Exceptions({ address: { id } }: { address: Address }) {
 }
 
 function WorkList() {
-  const { chosen: state, page, choose, go } = usePaged<ReconciliationException['state']>('open');
-  const loaded = useLoaded<'listExceptions'>(
-    `${EXCEPTIONS}${query({ state, page, sortBy: 'openedAt', sortOrder: 'asc' })}`,
-  );
+  const paged = usePaged<ReconciliationException['state']>('open', 'openedAt', 'ascending');
+  const { chosen: state, asked, sorting, choose, go } = paged;
+  const loaded = useLoaded<'listExceptions'>(`${EXCEPTIONS}${query({ state, ...asked })}`);
   const { role, name } = useSession();
   const moment = useMoment();
   return (
@@ -45,10 +44,12 @@ function WorkList() {
               rows={found.exceptions}
               keyOf={({ exceptionId }) => exceptionId}
               empty={state === 'open' ? 'No exception is open.' : 'There is no such exception.'}
+              sorting={sorting}
               columns={[
                 {
                   name: 'What happened',
-                  cell: (one) => <a href={to('exceptions', one.exceptionId)}>{kindInWords(one.kind)}</a>,
+                  to: ({ exceptionId }) => to('exceptions', exceptionId),
+                  cell: ({ kind }) => kindInWords(kind),
                 },
                 {
                   name: role === 'merchant' ? 'Bank' : 'Merchant',
@@ -62,6 +63,7 @@ function WorkList() {
                 {
                   name: 'Amount',
                   number: true,
+                  sortBy: 'amount',
                   cell: (one) => {
                     const booked = bookedInWords(one);
                     return (
@@ -76,7 +78,7 @@ function WorkList() {
                   name: 'Reference',
                   cell: ({ reference }) => (reference === null ? '–' : <RecordLink of={reference} />),
                 },
-                { name: 'Opened', cell: ({ openedAt }) => moment(openedAt) },
+                { name: 'Opened', sortBy: 'openedAt', cell: ({ openedAt }) => moment(openedAt) },
                 {
                   name: 'State',
                   cell: (one) => (

@@ -18,7 +18,7 @@ interface WaitingAct {
   actId: string;
   operation: string;
   leastRole: 'clerk' | 'admin';
-  request: Record<string, unknown>;
+  request: Record<string, string | number | object | null>;
   amount: number | null;
   currency: string | null;
   askedBy: string;
@@ -149,10 +149,11 @@ function OneAct({ of: one, done }: { of: WaitingAct; done: (message: string) => 
 const inWords = (field: string) =>
   stateInWords(field.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`));
 
-function shownOf(name: string, value: unknown) {
-  if (name === 'reference') return <RecordLink of={String(value)} />;
-  if (name === 'exceptionId') return <a href={to('exceptions', String(value))}>{String(value)}</a>;
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+function shownOf(name: string, value: string | number | object | null) {
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  if (name === 'reference') return <RecordLink of={text} />;
+  if (name === 'exceptionId') return <a href={to('exceptions', text)}>{text}</a>;
+  return text;
 }
 
 function Limit({ above, done }: { above: Acts['twoPersonAbove']; done: (message: string) => void }) {
