@@ -12,7 +12,7 @@ const PAGES = [
 ];
 
 /** A word of a command line: quoted, a placeholder such as `<id>`, or plain. */
-const WORD = /"[^"]*"|'[^']*'|<\w+>|[\w./:=-]+/;
+const WORD = /"[^"]*"|'[^']*'|<\w+>|[\w./:=@-]+/;
 const CALL = new RegExp(`npx assent((?: +(?:${WORD.source}))+)`, 'g');
 
 /** Values of the guides' variables. */

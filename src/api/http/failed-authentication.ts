@@ -15,7 +15,11 @@ import { showRateLimit, tooManyRequests } from './rate-limit';
 export interface FailedAuthentication {
   /** Counts one, and says in the answer how many are left. @throws Failure rate_limited */
   count(req: Request, res: Response): void;
-  /** Refuses before the work, where a wrong one costs more than its count. @throws Failure rate_limited */
+  /**
+   * Refuses before the work, where a wrong one costs more than its count.
+   *
+   * @throws Failure rate_limited
+   */
   refuseSpent(req: Request): void;
   /** Says how many are left, where nothing else is known of who asks. */
   show(req: Request, res: Response): void;

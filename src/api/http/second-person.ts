@@ -25,7 +25,11 @@ export async function waitingReply(
   const moved = moves === 'always' ? undefined : await moves.of(trx, call);
   if (moves !== 'always' && !moved) return undefined;
   const { personId, role } = caller.person;
-  const actId = await askSecond(trx, { personId, operation, leastRole, request: { params, body: moved?.body ?? body } }, moved);
+  const actId = await askSecond(
+    trx,
+    { personId, operation, leastRole, request: { params, body: moved?.body ?? body } },
+    moved,
+  );
   if (actId === undefined) return undefined;
   const after = { actId, operation, role, commitId: trx.commitId };
   await recordAuditEvent(trx, actorOf(call), {

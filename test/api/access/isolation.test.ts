@@ -257,6 +257,7 @@ function cases(): Case[] {
 const MEANT: Record<string, string> = {
   'get /v1/bank/customers search': 'lookupID',
   'post /v1/bank/customers/search search': 'lookupID',
+  'post /v1/billing/recurring/search search': 'scheduleId',
   'post /v1/transaction-history/search search': 'reference',
   'post /v1/transaction-history/totals search': 'reference',
   'get /v1/bank/devices/list search': 'deviceId',

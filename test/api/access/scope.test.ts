@@ -21,6 +21,7 @@ const { api } = apiOfFile({
 const SCOPE_OF: Record<string, Scope> = {
   searchCustomers: 'read',
   searchMerchants: 'read',
+  searchSchedules: 'read',
   searchTransactions: 'read',
   totalTransactions: 'read',
   sendIntents: 'bill',

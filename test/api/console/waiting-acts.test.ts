@@ -1,5 +1,6 @@
 import { changeTwoPersonLimit } from '../../../src/database/person-act/two-person-limit';
 import { changePerson } from '../../../src/database/person/person';
+import { remindBank } from '../../../src/database/refund/remind-bank';
 import { readAuditEvents } from '../../../src/database/record/audit-event';
 import type { PersonRole } from '../../../src/domain/person';
 import { unrecorded } from '../../support/database';
@@ -17,6 +18,7 @@ import {
   type Shown,
 } from '../../support/shared-api';
 import { exceptionOf } from '../../support/settled';
+import { moveClock } from '../../support/standing';
 
 const shared = shareApi({ RATE_LIMIT_CALLER: '5000/5000', RATE_LIMIT_ANSWER: '5000/5000' });
 let parties: Parties;
@@ -145,6 +147,27 @@ describe('a refund above the limit of two persons', () => {
     expect(await acts()).toHaveLength(1);
   });
 
+  it('answers no client of the API that uses the same Idempotency-Key', async () => {
+    const { reference } = await charge(parties);
+    await ask(reference, 60, asker, 'same');
+    const headers = { 'idempotency-key': 'same' };
+    const wish = { reference, amount: 60 };
+    expect(await parties.merchant.send('POST', '/v1/refunds/initiate', wish, headers)).toMatchObject({
+      status: 201,
+    });
+  });
+
+  it('moves what it was shown to move, also where more is left by then', async () => {
+    const { reference } = await charge(parties);
+    const { refundId } = (await initiateRefund(parties, reference, 30)).body.data as { refundId: string };
+    const asked = await ask(reference);
+    const actId = asked.body.data?.['actId'];
+    expect(await act(actId)).toMatchObject({ amount: 70 });
+    const answer = { refundId, action: 'rejected', reason: 'account closed' };
+    expect((await parties.bank.post('/v1/bank/refund-response', answer)).status).toBe(200);
+    expect(await approve(actId)).toMatchObject({ status: 200, body: { data: { amount: 70 } } });
+  });
+
   it('is refused at once where it could not be done now', async () => {
     const { reference } = await charge(parties);
     expect(await ask(reference, 101)).toMatchObject({ status: 409, body: { code: 'exceeds_remaining' } });
@@ -209,7 +232,7 @@ describe('a decision', () => {
     expect(await refunds()).toEqual([]);
   });
 
-  it('comes too late after 24 hours, and once who asked is disabled', async () => {
+  it('comes too late after 24 hours, and for good once who asked was disabled', async () => {
     const lapsed = { status: 409, body: { code: 'already_decided', data: { state: 'lapsed' } } };
     const { actId } = await waiting();
     const { actId: older } = await waiting();
@@ -219,9 +242,10 @@ describe('a decision', () => {
        UPDATE passkeys SET created_at = created_at - interval '2 days'`,
     );
     expect(await approve(older)).toMatchObject(lapsed);
-    await shared.db.transaction((trx) =>
-      changePerson(trx, OPERATOR, { personId: asker.personId }, { disabled: true }),
-    );
+    for (const disabled of [true, false])
+      await shared.db.transaction((trx) =>
+        changePerson(trx, OPERATOR, { personId: asker.personId }, { disabled }),
+      );
     expect(await approve(actId)).toMatchObject(lapsed);
     expect(await decide(actId, 'refuse')).toMatchObject(lapsed);
     expect((await act(actId))?.['state']).toBe('lapsed');
@@ -296,6 +320,17 @@ describe('an answer to an exception that moves money above the limit', () => {
     });
     const stands = await contradicted();
     expect(await respond(stands, { resolution: 'confirmed' }, first)).toMatchObject({ status: 200 });
+  });
+
+  it('waits also where it frees what a late refund has taken', async () => {
+    const [first] = clerks;
+    const { id, reference } = await charge(parties);
+    const { refundId } = (await initiateRefund(parties, reference, 60)).body.data as { refundId: string };
+    await moveClock(shared.db, parties.merchantId, '40 days');
+    await shared.db.transaction((trx) => remindBank(trx, refundId));
+    const exceptionId = await exceptionOf(shared.db, id);
+    expect(await respond(exceptionId, { resolution: 'no_money_moved' }, first)).toMatchObject(WAITS);
+    expect(await parties.merchant.list('/v1/refunds')).toMatchObject([{ status: 'pending' }]);
   });
 
   it('that is refused once it is approved ends its act, and is kept as what the bank said', async () => {

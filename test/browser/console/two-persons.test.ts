@@ -63,7 +63,8 @@ it('an admin sets the limit, a clerk’s refund above it waits, and the admin ap
   expect(await clerk.getByRole('button', { name: /^Approve/ }).count()).toBe(0);
   expect(await button(clerk, 'Change the limit …').count()).toBe(0);
 
-  await goTo(admin, 'waiting');
+  await goTo(admin, 'overview');
+  await admin.getByRole('link', { name: '1 waiting act', exact: true }).click();
   await reads(admin, /^Refund, NGN\s60.00/);
   await reads(admin, reference);
   await expectGoodPage(admin);

@@ -25,6 +25,7 @@ import { schedulesFor } from './payment-acts';
 import { Search } from './payments';
 import { schedulesAt } from './schedules';
 import { Table, type Column } from './table';
+import { countToDecide } from './waiting';
 
 /** Days of a forecast. */
 const DAYS = { 7: '7 days', 30: '30 days', 60: '60 days', 90: '90 days' } as const;
@@ -321,7 +322,7 @@ type Total = Pick<DataOf<'listExceptions'>, 'total' | 'totalIsMinimum'>;
 
 /** What waits for a person, with the way to its list; nothing where nothing waits. */
 function Attention() {
-  const { role } = useSession();
+  const { role, person } = useSession();
   const schedules = schedulesFor(role);
   /** The filter is that of the page, and of the API. */
   const lists = [
@@ -334,7 +335,12 @@ function Attention() {
     const found: Total = await ask<'listExceptions'>(`${path}?${filter}&limit=1`);
     return { ...found, one, at: `#/${page}?${filter}` };
   };
-  const loaded = useAnswered('lists', () => Promise.all(lists.map(count)));
+  const acts = async (): Promise<Total & { one: string; at: string }> => ({
+    total: person ? await countToDecide() : 0,
+    one: 'waiting act',
+    at: '#/waiting',
+  });
+  const loaded = useAnswered('lists', () => Promise.all([acts(), ...lists.map(count)]));
   return (
     <Show loaded={loaded} what="What needs attention">
       {(all) => {

@@ -33,6 +33,8 @@ interface WaitingAct {
   whyNot?: string;
 }
 
+const ACTS = '/v1/console/waiting-acts';
+
 const OPERATIONS = new Map([
   ['initiateRefund', 'Refund'],
   ['respondToException', 'Answer to an exception'],
@@ -49,9 +51,15 @@ const WAYS = {
   refuse: 'nothing is done, and it can be asked for again.',
 };
 
+/** How many acts the reader may decide. */
+export async function countToDecide(): Promise<number> {
+  const { acts } = (await ask(ACTS)) as unknown as Acts;
+  return acts.filter(({ state, whyNot }) => state === 'waiting' && whyNot === undefined).length;
+}
+
 /** Acts that wait for a second person, what became of the others, and the limit. */
 export function Waiting() {
-  const loaded = useAnswered<Acts>('/v1/console/waiting-acts', ask);
+  const loaded = useAnswered<Acts>(ACTS, ask);
   const { notice, done } = useNotice(loaded);
   return (
     <>
@@ -93,7 +101,7 @@ function OneAct({ of: one, done }: { of: WaitingAct; done: (message: string) => 
     (way) => waits && (way === 'refuse' || one.whyNot === undefined),
   );
   const decide = async (way: keyof typeof WAYS) => {
-    const { message, data } = await change('POST', `/v1/console/waiting-acts/${one.actId}/${way}`);
+    const { message, data } = await change('POST', `${ACTS}/${one.actId}/${way}`);
     const { invitationUrl } = (data ?? {}) as { invitationUrl?: string };
     return invitationUrl === undefined ? message : `${message}: ${invitationUrl}`;
   };
@@ -142,9 +150,10 @@ const inWords = (field: string) =>
   stateInWords(field.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`));
 
 function shownOf(name: string, value: string | number | object | null) {
-  if (name === 'reference') return <RecordLink of={String(value)} />;
-  if (name === 'exceptionId') return <a href={to('exceptions', String(value))}>{String(value)}</a>;
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  if (name === 'reference') return <RecordLink of={text} />;
+  if (name === 'exceptionId') return <a href={to('exceptions', text)}>{text}</a>;
+  return text;
 }
 
 function Limit({ above, done }: { above: Acts['twoPersonAbove']; done: (message: string) => void }) {
