@@ -120,11 +120,10 @@ async function failedOf(filter: typeof ALL): Promise<string[]> {
   for (let page = 1, isLast = false; !isLast && ids.length < SENT_MAX; page++) {
     const asked = query({ ...filter, page, limit: 100, sortOrder: 'asc' });
     const found = await ask<'listDeliveries'>(`${DELIVERIES}${asked}`);
-    const open = found.deliveries.filter(({ withdrawnAt }) => withdrawnAt === undefined);
-    ids.push(...open.map(({ deliveryId }) => deliveryId));
+    ids.push(...found.deliveries.map(({ deliveryId }) => deliveryId));
     isLast = found.deliveries.length < found.limit;
   }
-  return ids.slice(0, SENT_MAX);
+  return ids;
 }
 
 /** What was sent is failed no longer, so that a second try goes on where the first broke off. */
