@@ -95,9 +95,11 @@ describe.each([1280, 390])('with the console, %i pixels wide,', (width) => {
     await page.getByText('Gold plan').waitFor({ state: 'hidden' });
     await link(page, 'Silver plan').first().click();
     await button(page, 'Change its amount …').click();
-    await page.getByLabel('New amount, in NGN').fill('17.50');
-    await page.getByRole('button', { name: /^Yes, charge NGN\s17.50$/ }).click();
-    await shows(page, /It charges NGN\s17.50 from now on\./);
+    await page.getByLabel('New amount, in NGN').fill(`${width}.50`);
+    await page.getByRole('button', { name: /^Yes, charge/ }).click();
+    await shows(page, /It charges NGN.* from now on\./);
+    const amount = width * 100 + 50;
+    expect(await test.db.rows`SELECT status FROM schedules WHERE amount = ${amount}`).toHaveLength(1);
     await button(page, 'Pause its schedule …').click();
     await button(page, 'Yes, pause it').click();
     await shows(page, 'The schedule is paused', 'Paused');

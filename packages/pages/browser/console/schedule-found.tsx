@@ -101,8 +101,8 @@ function ChangeAmount({
       done={done}
     >
       <p>
-        It charges {money(before, currency)} today. A charge that has begun, or that the customer was told of,
-        is not raised.
+        It charges {money(before, currency)} so far. A charge that has begun, or that the customer was told
+        of, is not raised.
       </p>
       <label>
         New amount, in {currency}
