@@ -238,7 +238,7 @@ it('names the only day of a forecast once', async () => {
     await asked.fulfill({ response, json: { ...rest, data: { ...told, days: told.days.slice(0, 1) } } });
   });
   await pageAt('bank', 'overview');
-  const told = page.getByText(/^\d+ charges? in NGN, on \w{3}, \d+ \w+ \d+\.$/);
+  const told = page.getByText(/ by \d+ charges?, on \w{3}, \d+ \w+ \d+\.$/);
   await expect(told.waitFor()).resolves.toBeUndefined();
   await page.unroute('**/v1/forecast*');
 });
