@@ -168,7 +168,8 @@ async function boot(common: Boot): Promise<EngineFile> {
       worker: metricsAt(ports.metrics.worker),
     },
     sandboxUrl: cast && `${apiUrl}/sandbox`,
-    consoleUrl: config.ASSENT_CONSOLE ? `${apiUrl}/console` : undefined,
+    // Passkeys are good for the name in it alone.
+    consoleUrl: config.ASSENT_CONSOLE ? `${config.CONSOLE_URL}/console` : undefined,
     temporalUiUrl,
     temporalAddress,
     namespace: TEMPORAL_NAMESPACE,
