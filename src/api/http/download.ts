@@ -29,6 +29,10 @@ export async function sendDownload(res: Response, file: Download): Promise<void>
   const csv = csvOf(file);
   const hash = createHash('sha256');
   if (sent) csv.on('data', (chunk: Buffer) => hash.update(chunk));
+  let ended: Promise<unknown> | undefined;
+  const end = () => (ended ??= pages.return());
+  // A reader is stopped at a row alone: pages without rows would be read on.
+  res.once('close', () => void end().catch(() => undefined));
   try {
     await pipeline(Readable.from(recordsOf(pages, first)), csv, res);
   } catch (error) {
@@ -36,8 +40,7 @@ export async function sendDownload(res: Response, file: Download): Promise<void>
     if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
     return;
   } finally {
-    // Pages without rows would be read on: a reader is stopped at a row alone.
-    await pages.return();
+    await end();
   }
   await sent?.(hash.digest('hex'));
 }
