@@ -65,6 +65,9 @@ export function crowdsAt(apiUrl: string, { provider, bank }: Parties): Crowd[] {
         const tokens = await makeMerchants(apiUrl, network, MERCHANTS);
         const sockets = await open(apiUrl, 5 * MERCHANTS);
         const [path, type] = ['/v1/billing/intent', 'Content-Type: application/json'];
+        const answers: string[] = [];
+        for (const socket of sockets)
+          socket.once('data', (answer) => answers.push(String(answer).slice(9, 12)));
         for (const [n, socket] of sockets.entries()) {
           const token = `Authorization: Bearer ${tokens[n % MERCHANTS]}`;
           const head = [`POST ${path} HTTP/1.1`, 'Host: a', token, type, 'Content-Length: 65536', '', ''];
@@ -76,7 +79,10 @@ export function crowdsAt(apiUrl: string, { provider, bank }: Parties): Crowd[] {
         while (!got.has(429)) {
           got.add(await sendLarge(provider));
           if (performance.now() > deadline) {
-            return [`the provider of the merchants was never refused: it got ${[...got].join(', ')}`];
+            const left = sockets.filter(({ destroyed }) => !destroyed).length;
+            return [
+              `the provider of the merchants was never refused: it got ${[...got].join(', ')}, they ${answers.join(', ')}, and ${left} are open`,
+            ];
           }
         }
         const met = unlike([400], await sendLarge(bank), 'another owner');
