@@ -89,7 +89,7 @@ async function readTokenRequest(req: Request): Promise<{ claim: Claim; asked: st
   return { claim: { clientId, clientSecret }, asked: given.get('scope') };
 }
 
-/** Those that are asked for, or all. @throws OAuthError for a scope that the client lacks */
+/** Scopes that are asked for, or all. @throws OAuthError for a scope that the client lacks */
 function narrowed(all: Scope[], asked = all.join(' ')): Scope[] {
   const words = asked.split(' ');
   const scopes = all.filter((scope) => words.includes(scope));

@@ -43,13 +43,13 @@ const ALGORITHMS = [-8, -7, -257];
 /** Loading takes a second and 17 MB, which a process without persons need not spend. */
 const webauthn = () => import('@simplewebauthn/server');
 
-/** Of RSA with 8 192 bits half of it. */
+/** A key of RSA with 8 192 bits takes half of it. */
 const PUBLIC_KEY_MAX_BYTES = 2_048;
 
 interface Challenge {
   challenge: string;
   endsAt: number;
-  /** Who may make a passkey by it; a sign-in does not say who comes. */
+  /** The person who may make a passkey by it; a sign-in does not say who comes. */
   personId?: string | undefined;
 }
 

@@ -1,9 +1,16 @@
 import { z } from 'zod';
-import { addPerson, changePerson, invitePerson, listPersons } from '../../database/person/person';
+import {
+  addPerson,
+  changePerson,
+  invitePerson,
+  listPersons,
+  type Invited,
+} from '../../database/person/person';
 import { Failure } from '../../domain/failures';
 import { PERSON_ROLES, shownInvitation } from '../../domain/person';
 import { actorOf, type BodyCall, type Call, type PathCall } from '../http/call';
 import { ANYONE } from '../http/callers';
+import type { ApiDeps } from '../http/deps';
 import { UNDOCUMENTED } from '../http/operation';
 import { email, id } from '../http/request-fields';
 import { section } from '../http/route';
@@ -28,25 +35,23 @@ async function showPersons({ caller, deps }: Call) {
   return { message: `${persons.length} persons`, data: { persons } };
 }
 
+const shownOnce = ({ config }: ApiDeps, given: Invited | undefined) => ({
+  message: 'The link is good for 24 hours, and once',
+  data: shownInvitation(config.CONSOLE_URL, found(given)),
+});
+
 async function add(call: BodyCall<typeof personBody>) {
   const { accept, body, caller, deps } = call;
   return accept(async (trx) => {
-    const added = found(await addPerson(trx, actorOf(call), caller.entityId, body));
-    return {
-      message: 'The link is good for 24 hours, and once',
-      data: shownInvitation(deps.config.CONSOLE_URL, added),
-    };
+    return shownOnce(deps, await addPerson(trx, actorOf(call), caller.entityId, body));
   });
 }
 
 async function invite(call: PathCall<typeof personPath>) {
   const { accept, caller, deps, params } = call;
   return accept(async (trx) => {
-    const given = found(await invitePerson(trx, actorOf(call), { ...params, entityId: caller.entityId }));
-    return {
-      message: 'The link is good for 24 hours, and once',
-      data: shownInvitation(deps.config.CONSOLE_URL, given),
-    };
+    const of = { ...params, entityId: caller.entityId };
+    return shownOnce(deps, await invitePerson(trx, actorOf(call), of));
   });
 }
 

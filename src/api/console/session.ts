@@ -152,7 +152,7 @@ const credentials = z.strictObject({ clientId: z.string().trim(), clientSecret: 
 const wanted = z.strictObject({ invitation: z.string().optional() });
 
 export function consoleAccess(access: Access) {
-  // Nobody who asks has proved anything.
+  // Visitors who ask have proved nothing: one query serves all that wait.
   const secrets = gathered(ASKED_MAX, async (asked: null[]) => {
     const open = await isSecretSignInOpen(access.deps.db);
     return asked.map(() => open);
@@ -251,7 +251,7 @@ async function issued(access: Access, req: Request, res: Response) {
 const hasField = (body: unknown, name: string) =>
   typeof body === 'object' && body !== null && Object.hasOwn(body, name);
 
-/** What the browser is to ask an authenticator for: a passkey that is there, or a new one. */
+/** Options for the browser's authenticator: to show a passkey that is there, or make a new one. */
 async function begin(access: Access, req: Request, res: Response): Promise<void> {
   const { deps, failures } = access;
   failures.refuseSpent(req);

@@ -10,7 +10,7 @@ export interface Caller {
   /** The client whose secret got the token; an operator's token has none. */
   clientId?: string | undefined;
   scopes: readonly Scope[];
-  /** Who makes the call in the console, by a passkey. */
+  /** The person who makes the call in the console, by a passkey. */
   person?: CallingPerson | undefined;
 }
 

@@ -61,5 +61,5 @@ export const TAGS = {
 /** `Console`: for the console's own page, and in no document. */
 export type Tag = keyof typeof TAGS | 'Console';
 
-/** Of a row of the console's, which is in no document. */
+/** The documentation of a row of the console, which is in no document. */
 export const UNDOCUMENTED = { summary: '', description: '' };

@@ -120,16 +120,22 @@ async function actsIn(by: Caller, { reference }: { reference: string }) {
     .filter((text) => text.startsWith('person.initiate'));
 }
 
+/** The parties of a standing approval, each as a caller, and the merchant's credentials. */
+async function approvedParties() {
+  const standing = await standingApproval(db);
+  const { bank, merchant: shop, provider } = standing.credentials;
+  const parties = {
+    ...standing,
+    bank: callerAt(api, bank),
+    merchant: callerAt(api, shop),
+    provider: callerAt(api, provider),
+  };
+  return { parties, shop };
+}
+
 describe('an act of a person', () => {
   it('is on record with the person, once, in the transaction of what it did', async () => {
-    const standing = await standingApproval(db);
-    const { bank, merchant: shop, provider } = standing.credentials;
-    const parties = {
-      ...standing,
-      bank: callerAt(api, bank),
-      merchant: callerAt(api, shop),
-      provider: callerAt(api, provider),
-    };
+    const { parties, shop } = await approvedParties();
     const { reference } = await charge(parties);
     const clerk = await at('clerk', shop);
     const asked = (key: string, amount = 40) =>
@@ -163,14 +169,7 @@ describe('an act of a person', () => {
   });
 
   it('is told in the story of its payment alone: with the address to its own, and not to the other side', async () => {
-    const standing = await standingApproval(db);
-    const { bank, merchant: shop, provider } = standing.credentials;
-    const parties = {
-      ...standing,
-      bank: callerAt(api, bank),
-      merchant: callerAt(api, shop),
-      provider: callerAt(api, provider),
-    };
+    const { parties, shop } = await approvedParties();
     const [one, other] = [await charge(parties), await charge(parties)];
     const clerk = await at('clerk', shop);
     const refunded = await clerk.send('POST', '/v1/refunds/initiate', {

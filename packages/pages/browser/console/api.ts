@@ -8,7 +8,7 @@ import type { Operations } from '../../../client/src/api.generated';
 export interface Session {
   entityId: string;
   role: 'bank' | 'merchant' | 'provider';
-  /** Who has signed in by a passkey. */
+  /** The person who has signed in by a passkey. */
   person?: { personId: string; email: string; role: 'viewer' | 'clerk' | 'admin' };
   name: string;
   expiresAt: string;

@@ -41,7 +41,7 @@ async function whyNot(one: TransactionWithEvents): Promise<Against | null> {
   return next === null ? null : { why: 'The customer was charged often since: look for this payment first.' };
 }
 
-/** Of the same amount, or of the same order: its number has a digit. */
+/** Charges of the same amount, or of the same order: its number has a digit. */
 const isAlike = (one: TransactionWithEvents, other: FoundTransaction) =>
   (other.amount === one.amount && other.currency === one.currency) ||
   Object.entries(one.metadata ?? {}).some(

@@ -126,7 +126,7 @@ async function failedOf(filter: typeof ALL): Promise<string[]> {
   return ids;
 }
 
-/** What was sent is failed no longer, so that a second try goes on where the first broke off. */
+/** A webhook that was sent is failed no longer, so a second try goes on where the first broke off. */
 function SendAllAgain({ of, done }: { of: typeof ALL; done: (message: string) => void }) {
   const [sent, setSent] = useState<string>();
   return (

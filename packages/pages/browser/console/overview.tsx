@@ -320,7 +320,7 @@ function DueIn({ days, currency, ahead }: { days: ForecastDay[]; currency: strin
 
 type Total = Pick<DataOf<'listExceptions'>, 'total' | 'totalIsMinimum'>;
 
-/** What waits for a person, with the way to its list; nothing where nothing waits. */
+/** Counts of what waits for a person, each with the way to its list; none where nothing waits. */
 function Attention() {
   const { role, person } = useSession();
   const schedules = schedulesFor(role);
