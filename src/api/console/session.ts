@@ -244,7 +244,8 @@ async function issued(access: Access, req: Request, res: Response) {
   );
   noteTokenRequest(req, { personId: holder.personId, outcome: 'issued' });
   const person = { ...holder, providerId: holder.providerId ?? undefined, scopes: SCOPES };
-  await meterLogin(deps, req, res, person);
+  // An invitation works once: a full bucket would use it up in vain.
+  if (!('invitation' in given)) await meterLogin(deps, req, res, person);
   return tokens.issue(person);
 }
 

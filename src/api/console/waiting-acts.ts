@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { decideAct, listActs, readAct, type PersonAct } from '../../database/person-act/person-act';
+import {
+  decideAct,
+  listActs,
+  readAct,
+  subjectOf,
+  type PersonAct,
+} from '../../database/person-act/person-act';
 import { changeTwoPersonLimit, readTwoPersonLimit } from '../../database/person-act/two-person-limit';
 import { listPersons } from '../../database/person/person';
 import type { Executor, Transaction } from '../../database/pool/connection';
@@ -31,11 +37,13 @@ function personOf({ person }: Caller) {
 async function showActs({ caller, deps: { db } }: Call) {
   const { entityId } = caller;
   const by = personOf(caller);
-  const [found, persons, limit] = await Promise.all([
+  const [all, persons, limit] = await Promise.all([
     listActs(db, entityId),
     listPersons(db, entityId),
     readTwoPersonLimit(db, entityId),
   ]);
+  // An act on a person names an address, which admins alone see.
+  const found = all.filter(({ leastRole }) => leastRole !== 'admin' || by.role === 'admin');
   const emails = new Map(persons.map(({ personId, email }) => [personId, email]));
   const acts = found.map((act): Record<string, unknown> => ({
     ...act,
@@ -108,19 +116,27 @@ async function openAct(
 async function decide(
   trx: Transaction,
   call: ActCall,
-  { actId, operation }: PersonAct,
+  act: PersonAct,
   state: 'approved' | 'refused',
   refusal: FailureCode | null = null,
 ): Promise<void> {
+  const { actId, operation } = act;
   const { personId, role } = personOf(call.caller);
   if (!(await decideAct(trx, actId, { state, personId, refusal }))) {
     await openAct(call, state, trx);
     throw new Error(`${actId} is open, and was not decided`);
   }
   await recordAuditEvent(trx, actorOf(call), {
-    action: `person.act_${state}`,
+    action: refusal === null ? `person.act_${state}` : 'person.act_failed',
     entityId: call.caller.entityId,
-    after: { actId, operation, role, commitId: trx.commitId, ...(refusal && { refusal }) },
+    after: {
+      actId,
+      operation,
+      ...subjectOf(act.request, act),
+      role,
+      commitId: trx.commitId,
+      ...(refusal && { refusal }),
+    },
   });
 }
 

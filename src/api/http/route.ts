@@ -29,6 +29,7 @@ import { sendDownload, type Download } from './download';
 import { acceptOnce, ANSWER_FATE, commit, readIdempotencyKey } from './idempotency';
 import { canonicalJson, parseJson } from './json';
 import type { Operation, Tag } from './operation';
+import { forgetAlone } from '../../database/person-act/person-act';
 import { waitingReply, type Moves } from './second-person';
 import { BodySlot, type Slots } from './slots';
 import { meterCaller, meterItems, type Bucket } from './rate-limit';
@@ -188,7 +189,8 @@ export function serve(
           key === undefined
             ? undefined
             : {
-                callerId: caller.person?.personId ?? caller.entityId,
+                // The answer to one person's act that waits is no answer to another's.
+                callerId: (options.moves && caller.person?.personId) ?? caller.entityId,
                 path: filled(one.path, params),
                 key,
                 bodyIndexes: indexes(),
@@ -197,7 +199,9 @@ export function serve(
             const waiting = await waitingReply(trx, call, one.operation.id, options);
             if (waiting) return waiting;
             const outcome = await onRecord(trx, call, one, work);
-            return outcome instanceof Failure ? replyOfFailure(outcome) : replyOf(outcome, status);
+            if (!(outcome instanceof Failure)) return replyOf(outcome, status);
+            if (caller.person && options.moves) await forgetAlone(trx, caller.person.personId);
+            return replyOfFailure(outcome);
           },
           afterRefusal,
         ) as Promise<Accepted>,

@@ -1,4 +1,4 @@
-import { askSecond, type Moved } from '../../database/person-act/person-act';
+import { askSecond, subjectOf, type Moved, type PersonAct } from '../../database/person-act/person-act';
 import type { Transaction } from '../../database/pool/connection';
 import { recordAuditEvent } from '../../database/record/audit-event';
 import type { PersonRole } from '../../domain/person';
@@ -25,13 +25,11 @@ export async function waitingReply(
   const moved = moves === 'always' ? undefined : await moves.of(trx, call);
   if (moves !== 'always' && !moved) return undefined;
   const { personId, role } = caller.person;
-  const actId = await askSecond(
-    trx,
-    { personId, operation, leastRole, request: { params, body: moved?.body ?? body } },
-    moved,
-  );
+  const request = { params, body: moved?.body ?? body } as PersonAct['request'];
+  const actId = await askSecond(trx, { personId, operation, leastRole, request }, moved);
   if (actId === undefined) return undefined;
-  const after = { actId, operation, role, commitId: trx.commitId };
+  const subject = subjectOf(request, moved ?? { amount: null, currency: null });
+  const after = { actId, operation, ...subject, role, commitId: trx.commitId };
   await recordAuditEvent(trx, actorOf(call), {
     action: 'person.act_asked',
     entityId: caller.entityId,

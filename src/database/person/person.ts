@@ -22,8 +22,8 @@ export interface Person {
 /** A new link, which is shown once. */
 export type Invited = Omit<Person, 'disabled'> & { invitation: string };
 
-/** All are shown and read at once, and an entity's office has fewer. */
-const PERSONS_MAX = 200;
+/** All are read at once. None is deleted: an office of hundreds has years of leavers. */
+const PERSONS_MAX = 1_000;
 
 interface Row extends Omit<Person, 'email'> {
   entityId: string;

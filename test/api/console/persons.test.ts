@@ -290,13 +290,13 @@ describe('the persons of an entity', () => {
     expect(count).toBe(1);
   });
 
-  it('are 200 at most', async () => {
+  it('are 1 000 at most, with those who have left', async () => {
     const { entityId } = merchant;
     await db.transaction(async (trx) => {
       await trx.rows`
         INSERT INTO persons (id, entity_id, role, email_encrypted, email_index)
         SELECT 'psn_' || n || ${entityId}, ${entityId}, 'viewer', '\\x00', sha256((n || ${entityId})::bytea)
-        FROM generate_series(1, 198) AS n`;
+        FROM generate_series(1, 998) AS n`;
       await recordAuditEvent(trx, OPERATOR, { action: 'person.added', entityId });
     });
     expect(await add('last@example.com', 'viewer')).toMatchObject({ status: 201 });
