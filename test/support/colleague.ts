@@ -31,7 +31,7 @@ export async function colleague(api: ServedApi, entityId: string, role: PersonRo
       publicKey: Buffer.alloc(77),
       counter: 0,
     };
-    const used = await useInvitation(trx, { requestId: null }, added.invitation, passkey);
+    const used = await useInvitation(trx, { requestId: null }, added, passkey);
     if (!used) throw new Error('the invitation is refused');
     return { holder: used, email: added.email };
   });

@@ -22,6 +22,7 @@ import {
 } from './body';
 import { actorOf, type Accepted, type Call } from './call';
 import type { Caller } from './caller';
+import { ANYONE } from './callers';
 import { ANSWER_WITHIN_MS } from './deadline';
 import type { ApiDeps } from './deps';
 import type { DocumentedAnswer, Excess } from './documented-response';
@@ -41,8 +42,8 @@ interface RouteOptions<Body, Query, Params> {
   /** The scope that the token needs. */
   scope?: Scope;
   /**
-   * The lowest role of a person who may call it from the console. Left out, a viewer may read, and
-   * nobody may change anything.
+   * The lowest role of a person who may call it from the console. Left out, a viewer may what needs
+   * the scope `read`, and nobody may anything else.
    */
   person?: PersonRole;
   /** Whether a person's call waits for a second person, above the limit of the entity. */
@@ -139,6 +140,29 @@ export const section =
     const { takes: options, handle, ...operation } = row;
     return { method, path, options: { scope: 'read', ...options }, operation: { ...operation, tag }, handle };
   };
+
+/** Makes a row of the console's own, which serves persons alone, and is in no document. */
+export const consoleRow = <Body = undefined, Params = unknown>(
+  method: Method,
+  path: string,
+  row: {
+    id: string;
+    takes: { person: PersonRole } & Pick<RouteOptions<Body, unknown, Params>, 'body' | 'params' | 'moves'>;
+    handle: (call: Call<Body, unknown, Params>) => Promise<Answer | Accepted>;
+  },
+): Route => ({
+  method,
+  path,
+  options: { ...ANYONE, scope: 'read', ...row.takes },
+  operation: {
+    id: row.id,
+    tag: 'Console',
+    summary: '',
+    description: '',
+    answers: { 200: { description: '' } },
+  },
+  handle: row.handle,
+});
 
 type NothingBeyond<Paths> = [Paths] extends [never] ? unknown : { 'answers more than is documented': Paths };
 
@@ -249,7 +273,7 @@ function requirePerson(one: Route, { person }: Caller): void {
     if (isConsoles(one)) throw new Failure('forbidden', 'Sign in with a passkey to do this');
     return;
   }
-  const lowest = one.options.person ?? (one.method === 'get' ? 'viewer' : undefined);
+  const lowest = one.options.person ?? (one.options.scope === 'read' ? 'viewer' : undefined);
   if (lowest !== undefined && mayAct(person.role, lowest)) return;
   throw new Failure('forbidden', `A ${person.role} may not do this in the console`);
 }

@@ -25,7 +25,7 @@ export interface Client {
   entityId: string;
   role: Role;
   /** The provider that created the merchant. */
-  providerId?: string | undefined;
+  providerId: string | null;
   scopes: Scope[];
   /** The generation that its tokens are issued with. */
   tokenGeneration: number;
@@ -169,8 +169,7 @@ export async function authenticateClients(db: Executor, claims: Claim[]): Promis
     const isHashed = (stored: Buffer | null | undefined) => isHashOf(db.keyring, claimed, stored);
     const [current, previous] = [isHashed(client?.hash), isHashed(client?.previousHash)];
     if (!client?.active || !(current || previous)) return undefined;
-    const { entityId, role, scopes, tokenGeneration } = client;
-    const providerId = client.providerId ?? undefined;
+    const { entityId, role, providerId, scopes, tokenGeneration } = client;
     const hash = current ? client.hash : client.previousHash;
     const olderHash = hash && keyIdOf(hash) !== db.keyring.current ? hash : undefined;
     return { clientId, entityId, role, providerId, scopes, tokenGeneration, olderHash };

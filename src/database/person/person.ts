@@ -4,7 +4,8 @@ import { newId } from '../identifier/new-id';
 import { decrypt, decryptOwn, encrypt, type EncryptedPlace } from '../keyring/encrypt';
 import { lapseActs } from '../person-act/person-act';
 import type { Executor, Transaction } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, sql } from '../pool/statement';
+import { allOf } from '../query/list-page';
 import { act, type Actor } from '../record/audit-event';
 import { writeInvitation } from './invitation';
 
@@ -95,14 +96,18 @@ export async function personEmails(db: Executor, ids: string[]): Promise<Readonl
   );
 }
 
+/** Of two changes at once of an entity's persons, the second sees the first. */
+export const lockEntityOf = (trx: Transaction, personId: string) =>
+  trx.row`
+    SELECT id FROM entities WHERE id = (SELECT entity_id FROM persons WHERE id = ${personId}) FOR NO KEY UPDATE`;
+
 /** A person, whose entity stays locked. @param entityId of the caller; the operator has none */
 async function lockPerson(
   trx: Transaction,
   personId: string,
   entityId: string | undefined,
 ): Promise<Row | undefined> {
-  await trx.row`
-    SELECT id FROM entities WHERE id = (SELECT entity_id FROM persons WHERE id = ${personId}) FOR NO KEY UPDATE`;
+  await lockEntityOf(trx, personId);
   return trx.row<Row>`
     SELECT ${raw(COLUMNS)} FROM persons WHERE id = ${personId} AND entity_id = coalesce(${entityId ?? null}, entity_id)`;
 }
@@ -156,12 +161,14 @@ export async function closeSecretSignIn(trx: Transaction, entityId: string): Pro
       WHERE p.entity_id = ${entityId} AND p.role = 'admin' AND p.disabled_at IS NULL)`;
 }
 
-/** Whether client id and secret sign anybody in to the console. */
-export async function isSecretSignInOpen(db: Executor): Promise<boolean> {
-  return (
-    (await db.row`SELECT id FROM entities WHERE persons_since IS NULL AND status = 'active' LIMIT 1`) !==
-    undefined
-  );
+/** Whether client id and secret sign in to the console: for an entity, or for any. */
+export async function isSecretSignInOpen(db: Executor, entityId?: string): Promise<boolean> {
+  const open = await db.row`
+    SELECT id FROM entities WHERE ${allOf(
+      sql`persons_since IS NULL AND status = 'active'`,
+      entityId !== undefined && sql`id = ${entityId}`,
+    )} LIMIT 1`;
+  return open !== undefined;
 }
 
 /** A new link, in place of the one before. @returns undefined for an unknown person */
