@@ -20,7 +20,7 @@ import { Failure } from '../../domain/failures';
 import { actorOf, type BodyCall, type Call } from '../http/call';
 import { personOf } from '../http/caller';
 import type { ApiDeps } from '../http/deps';
-import { consoleRow } from '../http/route';
+import { consoleRow } from './row';
 
 /**
  * Passkeys (WebAuthn). The browser gets a challenge, and hands it back sealed with what the
@@ -85,7 +85,7 @@ const relyingParty = ({ config: { CONSOLE_URL } }: ApiDeps) => ({
 
 const newChallenge = () => Uint8Array.from(randomBytes(CHALLENGE_BYTES));
 
-function sealed<Options extends { challenge: string }>({ db }: ApiDeps, options: Options, personId?: string) {
+function offer<Options extends { challenge: string }>({ db }: ApiDeps, options: Options, personId?: string) {
   const kept: Challenge = { challenge: options.challenge, endsAt: Date.now() + VALID_MS, personId };
   return { options, sealed: encrypt(db.keyring, JSON.stringify(kept), PLACE).toString('base64url') };
 }
@@ -113,7 +113,7 @@ export async function signInOptions(deps: ApiDeps) {
     userVerification: 'required',
     timeout: VALID_MS,
   });
-  return sealed(deps, options);
+  return offer(deps, options);
 }
 
 /**
@@ -135,7 +135,7 @@ export async function registrationOptions(deps: ApiDeps, personId: string, kept:
     supportedAlgorithmIDs: ALGORITHMS,
     timeout: VALID_MS,
   });
-  return sealed(deps, options, personId);
+  return offer(deps, options, personId);
 }
 
 /** The library throws errors of many kinds over what a caller sends. */

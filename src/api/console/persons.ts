@@ -6,12 +6,11 @@ import {
   listPersons,
   type Invited,
 } from '../../database/person/person';
-import { Failure } from '../../domain/failures';
 import { PERSON_ROLES, shownInvitation } from '../../domain/person';
 import { actorOf, type BodyCall, type Call, type PathCall } from '../http/call';
 import type { ApiDeps } from '../http/deps';
 import { email, id } from '../http/request-fields';
-import { consoleRow } from '../http/route';
+import { consoleRow } from './row';
 
 /** The persons of an entity, whom its admins add and change in the console. */
 
@@ -29,9 +28,9 @@ async function showPersons({ caller, deps }: Call) {
   return { message: `${persons.length} persons`, data: { persons } };
 }
 
-const shownOnce = ({ config }: ApiDeps, given: Invited | undefined) => ({
+const shownOnce = ({ config }: ApiDeps, invited: Invited) => ({
   message: 'The link is good for 24 hours, and once',
-  data: shownInvitation(config.CONSOLE_URL, found(given)),
+  data: shownInvitation(config.CONSOLE_URL, invited),
 });
 
 const add = (call: BodyCall<typeof personBody>) =>
@@ -46,14 +45,9 @@ const invite = (call: PersonCall) =>
 
 const change = (call: PersonCall, to: Parameters<typeof changePerson>[3]) =>
   call.accept(async (trx) => {
-    const data = found(await changePerson(trx, actorOf(call), own(call), to));
+    const data = await changePerson(trx, actorOf(call), own(call), to);
     return { message: data.disabled ? 'The person is disabled' : `The person is a ${data.role}`, data };
   });
-
-function found<Result>(result: Result | undefined): Result {
-  if (result === undefined) throw new Failure('not_found', 'You have no such person');
-  return result;
-}
 
 const PERSONS = '/v1/console/persons';
 const PERSON = `${PERSONS}/:personId`;

@@ -10,7 +10,8 @@ import { decisionRefusal, shownLimit } from '../../domain/two-person';
 import { actorOf, type Accepted, type BodyCall, type Call, type PathCall } from '../http/call';
 import { personOf } from '../http/caller';
 import { id } from '../http/request-fields';
-import { consoleRow, onRecord, type Route } from '../http/route';
+import { onRecord, type Route } from '../http/route';
+import { consoleRow } from './row';
 
 /** Acts that wait for a second person, and the limit beyond which they do. */
 

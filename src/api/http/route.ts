@@ -22,7 +22,6 @@ import {
 } from './body';
 import { actorOf, type Accepted, type Call } from './call';
 import type { Caller } from './caller';
-import { ANYONE } from './callers';
 import { ANSWER_WITHIN_MS } from './deadline';
 import type { ApiDeps } from './deps';
 import type { DocumentedAnswer, Excess } from './documented-response';
@@ -37,7 +36,7 @@ import { requestIdOf } from './request-log';
 import { unknownBuckets } from './unknown-identifier';
 import { check, invalidRequest, readQuery } from './validation';
 
-interface RouteOptions<Body, Query, Params> {
+export interface RouteOptions<Body, Query, Params> {
   roles: readonly Role[];
   /** The scope that the token needs. */
   scope?: Scope;
@@ -140,29 +139,6 @@ export const section =
     const { takes: options, handle, ...operation } = row;
     return { method, path, options: { scope: 'read', ...options }, operation: { ...operation, tag }, handle };
   };
-
-/** Makes a row of the console's own, which serves persons alone, and is in no document. */
-export const consoleRow = <Body = undefined, Params = unknown>(
-  method: Method,
-  path: string,
-  row: {
-    id: string;
-    takes: { person: PersonRole } & Pick<RouteOptions<Body, unknown, Params>, 'body' | 'params' | 'moves'>;
-    handle: (call: Call<Body, unknown, Params>) => Promise<Answer | Accepted>;
-  },
-): Route => ({
-  method,
-  path,
-  options: { ...ANYONE, scope: 'read', ...row.takes },
-  operation: {
-    id: row.id,
-    tag: 'Console',
-    summary: '',
-    description: '',
-    answers: { 200: { description: '' } },
-  },
-  handle: row.handle,
-});
 
 type NothingBeyond<Paths> = [Paths] extends [never] ? unknown : { 'answers more than is documented': Paths };
 

@@ -1,4 +1,3 @@
-import type { Role } from '../../domain/entity';
 import { Failure } from '../../domain/failures';
 import type { PersonRole } from '../../domain/person';
 import type { Standing } from '../entity/create-entity';
@@ -16,11 +15,8 @@ export interface NewPasskey {
 }
 
 /** A person who has just shown a passkey, as a token of the session has them. */
-export interface Holder {
+export interface Holder extends Omit<Standing, 'active'> {
   entityId: string;
-  role: Role;
-  tokenGeneration: number;
-  providerId: string | null;
   personId: string;
   passkeyId: string;
 }
@@ -118,11 +114,8 @@ export async function findPasskey(db: Executor, credentialId: string, personId: 
 }
 
 /** Oldest first. */
-export async function passkeysOf(
-  db: Executor,
-  personId: string,
-): Promise<{ credentialId: string; createdAt: Date }[]> {
-  return db.rows`
+export async function passkeysOf(db: Executor, personId: string) {
+  return db.rows<{ credentialId: string; createdAt: Date }>`
     SELECT credential_id, created_at FROM passkeys WHERE person_id = ${personId} ORDER BY created_at`;
 }
 
@@ -134,7 +127,7 @@ export async function passkeysOf(
  */
 export async function usePasskey(
   db: Executor,
-  { credentialId, counter }: { credentialId: string; counter: number },
+  { credentialId, counter }: Pick<NewPasskey, 'credentialId' | 'counter'>,
 ): Promise<Holder | undefined> {
   return db.row<Holder>`
     UPDATE passkeys k SET counter = ${counter} FROM persons p, entities e

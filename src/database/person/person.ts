@@ -10,8 +10,8 @@ import { act, type Actor } from '../record/audit-event';
 import { writeInvitation } from './invitation';
 
 /**
- * People who act for an entity in the console. Each change locks the entity first, so that of two
- * at once the second sees the first.
+ * People who act for an entity in the console. Each change locks the entity first: of two at once,
+ * the second sees the first.
  */
 export interface Person {
   personId: string;
@@ -35,21 +35,15 @@ const COLUMNS = 'id AS person_id, entity_id, role, email_encrypted, disabled_at 
 
 const emailPlace = (personId: string): EncryptedPlace => `persons.email_encrypted:${personId}`;
 
-const emailOf = ({ keyring }: Executor, { personId, emailEncrypted }: Row) =>
-  decrypt(keyring, emailEncrypted, emailPlace(personId));
-
-/**
- * @returns undefined for an unknown entity
- * @throws Failure person_exists, too_many_persons
- */
+/** @throws Failure not_found, also for an unknown entity; person_exists; too_many_persons */
 export async function addPerson(
   trx: Transaction,
   by: Actor,
   entityId: string,
   { email, role }: Pick<Person, 'email' | 'role'>,
-): Promise<Invited | undefined> {
+): Promise<Invited> {
   const entity = await trx.row`SELECT id FROM entities WHERE id = ${entityId} FOR NO KEY UPDATE`;
-  if (entity === undefined) return undefined;
+  if (entity === undefined) throw new Failure('not_found', 'There is no such entity');
   const { keyring } = trx;
   const { count, isThere } = await trx.oneRow<{ count: number; isThere: boolean }>`
     SELECT count(*)::int AS count,
@@ -74,9 +68,8 @@ export async function listPersons(db: Executor, entityId: string): Promise<Perso
   return found.map((one) => shownPerson(db, one));
 }
 
-function shownPerson(db: Executor, one: Row): Person {
-  const { personId, role, disabled } = one;
-  return { personId, email: emailOf(db, one), role, disabled };
+function shownPerson({ keyring }: Executor, { personId, role, disabled, emailEncrypted }: Row): Person {
+  return { personId, email: decrypt(keyring, emailEncrypted, emailPlace(personId)), role, disabled };
 }
 
 export async function findPerson(db: Executor, personId: string): Promise<Person | undefined> {
@@ -96,35 +89,34 @@ export async function personEmails(db: Executor, ids: string[]): Promise<Readonl
   );
 }
 
-/** Of two changes at once of an entity's persons, the second sees the first. */
 export const lockEntityOf = (trx: Transaction, personId: string) =>
   trx.row`
     SELECT id FROM entities WHERE id = (SELECT entity_id FROM persons WHERE id = ${personId}) FOR NO KEY UPDATE`;
 
-/** A person, whose entity stays locked. @param entityId of the caller; the operator has none */
-async function lockPerson(
-  trx: Transaction,
-  personId: string,
-  entityId: string | undefined,
-): Promise<Row | undefined> {
-  await lockEntityOf(trx, personId);
-  return trx.row<Row>`
-    SELECT ${raw(COLUMNS)} FROM persons WHERE id = ${personId} AND entity_id = coalesce(${entityId ?? null}, entity_id)`;
+/** A person as a caller names one; the operator names no entity. */
+interface Named {
+  personId: string;
+  entityId?: string;
 }
 
-/**
- * @param entityId of the caller; the operator has none
- * @returns undefined for an unknown person
- * @throws Failure last_admin
- */
+/** A person, whose entity stays locked. @throws Failure not_found */
+async function lockPerson(trx: Transaction, { personId, entityId }: Named): Promise<Row> {
+  await lockEntityOf(trx, personId);
+  const found = await trx.row<Row>`
+    SELECT ${raw(COLUMNS)} FROM persons WHERE id = ${personId} AND entity_id = coalesce(${entityId ?? null}, entity_id)`;
+  if (found === undefined) throw new Failure('not_found', 'There is no such person');
+  return found;
+}
+
+/** @throws Failure not_found, last_admin */
 export async function changePerson(
   trx: Transaction,
   by: Actor,
-  { personId, entityId }: { personId: string; entityId?: string },
+  named: Named,
   change: { role: PersonRole } | { disabled: boolean },
-): Promise<Omit<Person, 'email'> | undefined> {
-  const before = await lockPerson(trx, personId, entityId);
-  if (before === undefined) return undefined;
+): Promise<Omit<Person, 'email'>> {
+  const before = await lockPerson(trx, named);
+  const { personId } = before;
   const { role, disabled } = { ...before, ...change };
   const set = trx.oneRow<object>`
     UPDATE persons SET role = ${role},
@@ -171,18 +163,14 @@ export async function isSecretSignInOpen(db: Executor, entityId?: string): Promi
   return open !== undefined;
 }
 
-/** A new link, in place of the one before. @returns undefined for an unknown person */
-export async function invitePerson(
-  trx: Transaction,
-  by: Actor,
-  { personId, entityId }: { personId: string; entityId?: string },
-): Promise<Invited | undefined> {
-  const person = await lockPerson(trx, personId, entityId);
-  if (person === undefined) return undefined;
+/** A new link, in place of the one before. @throws Failure not_found */
+export async function invitePerson(trx: Transaction, by: Actor, named: Named): Promise<Invited> {
+  const person = await lockPerson(trx, named);
+  const { personId, email, role } = shownPerson(trx, person);
   const invitation = await act(trx, by, writeInvitation(trx, personId), () => ({
     action: 'person.invited',
     entityId: person.entityId,
     after: { personId },
   }));
-  return { personId, email: emailOf(trx, person), role: person.role, invitation };
+  return { personId, email, role, invitation };
 }

@@ -91,7 +91,6 @@ describe('encrypting again', () => {
     const add = (ring: Keyring) =>
       db.transaction((trx) => addPerson(keyed(trx, ring), OPERATOR, bankId, colleague));
     const added = await add(old);
-    if (!added) throw new Error('no such entity');
     const { personId } = added;
     const passkey = { credentialId: 'pk', publicKey: Buffer.from('public'), counter: 0 };
     await db.transaction((trx) => useInvitation(keyed(trx, old), { requestId: null }, added, passkey));
