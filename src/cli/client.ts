@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import {
   addClient,
-  CLIENT_STANDING_TTL_MS,
+  STANDING_TTL_MS,
   disableClient,
   findClient,
   listClients,
@@ -73,7 +73,7 @@ export function fill(client: Command): void {
       const ended = await db.transaction((trx) => disableClient(trx, options.operator(given), clientId));
       if (ended === undefined) throw unknownClient();
       // A process that has just looked takes its tokens for as long.
-      await sleep(CLIENT_STANDING_TTL_MS);
+      await sleep(STANDING_TTL_MS);
       return { json: ended, text: `${clientId} is disabled for good; its tokens are refused` };
     }),
   );

@@ -10,7 +10,6 @@ import {
   useInvitation,
   usePasskey,
   type Holder,
-  type NewPasskey,
 } from '../../database/person/passkey';
 import { findPerson } from '../../database/person/person';
 import type { Transaction } from '../../database/pool/connection';
@@ -32,7 +31,7 @@ const PLACE: EncryptedPlace = 'console.passkey:challenge';
 /** Long enough to find a security key and its PIN. */
 const VALID_MS = 5 * 60_000;
 
-/** As a session's id, it is kept among those that have ended. */
+/** A used challenge stands among ended sessions, whose ids have 40 characters at most. */
 const CHALLENGE_BYTES = 24;
 
 /** EdDSA, ES256 and RS256, whichever Node serves. */
@@ -75,7 +74,7 @@ const passkeyMade = z.strictObject({ sealed: z.string(), passkey: madePasskey })
 export const passkeyShown = z.strictObject({ sealed: z.string(), passkey: shownPasskey });
 export const invitationUsed = passkeyMade.extend({ invitation: z.string() });
 
-/** Both are about 1 kB, with RSA 2 kB. */
+/** A passkey that is made or shown has about 1 kB, with RSA 2 kB. */
 export const PASSKEY_LIMIT_BYTES = 16 * 1024;
 
 const relyingParty = ({ config: { CONSOLE_URL } }: ApiDeps) => ({
@@ -146,11 +145,7 @@ async function accepted<Verified extends { verified: boolean }>(verify: () => Pr
 }
 
 /** @throws Failure unauthenticated */
-async function newPasskey(
-  deps: ApiDeps,
-  { challenge }: Challenge,
-  passkey: z.output<typeof madePasskey>,
-): Promise<NewPasskey> {
+async function newPasskey(deps: ApiDeps, { challenge }: Challenge, passkey: z.output<typeof madePasskey>) {
   const { verifyRegistrationResponse } = await webauthn();
   const { decodeAttestationObject, isoBase64URL } = await import('@simplewebauthn/server/helpers');
   const { registrationInfo } = await accepted(async () => {

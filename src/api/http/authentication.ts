@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { CLIENT_STANDING_TTL_MS } from '../../database/entity/client-credential';
+import { STANDING_TTL_MS } from '../../database/entity/client-credential';
 import { readStanding, type Standing } from '../../database/entity/create-entity';
 import { readPersonStanding } from '../../database/person/passkey';
 import { isSecretSignInOpen } from '../../database/person/person';
@@ -13,11 +13,6 @@ import type { FailedAuthentication } from './failed-authentication';
 /** The sender of the request. @throws Failure unauthenticated, rate_limited */
 export type Authenticate = (req: Request, res: Response) => Promise<Caller>;
 
-/**
- * A disabled entity, and a revoked token, are refused by every process within this time, well
- * inside the promised 60 s.
- */
-const STANDING_TTL_MS = 15_000;
 /** Entities and clients remembered at once; beyond it the oldest are looked up again. */
 const STANDING_MAX = 10_000;
 
@@ -35,12 +30,11 @@ export function createAuthenticate(
   async function standingOf({ entityId, clientId, tokenGeneration }: Claims): Promise<Standing | undefined> {
     const holder = clientId ?? entityId;
     const known = standings.get(holder);
-    const livesMs = clientId === undefined ? STANDING_TTL_MS : CLIENT_STANDING_TTL_MS;
-    if (known && performance.now() - known.readAt < livesMs) {
+    if (known && performance.now() - known.readAt < STANDING_TTL_MS) {
       const standing = await known.reading;
       if (tokenGeneration <= (standing?.tokenGeneration ?? 0)) return standing;
     }
-    // Calls at the same time share one read, as a client's lives for a second.
+    // Calls at the same time share one read, which lives for a second.
     const read = { readAt: performance.now(), reading: readStanding(deps.db, entityId, clientId) };
     remember(standings, STANDING_MAX, holder, read);
     read.reading.catch(() => {

@@ -26,7 +26,7 @@ import { ANSWER_WITHIN_MS } from './deadline';
 import type { ApiDeps } from './deps';
 import type { DocumentedAnswer, Excess } from './documented-response';
 import { sendDownload, type Download } from './download';
-import { acceptOnce, ANSWER_FATE, commit, readIdempotencyKey } from './idempotency';
+import { acceptOnce, readIdempotencyKey } from './idempotency';
 import { canonicalJson, parseJson } from './json';
 import type { Operation, Tag } from './operation';
 import { waitingReply, type Moves } from './second-person';
@@ -41,8 +41,8 @@ export interface RouteOptions<Body, Query, Params> {
   /** The scope that the token needs. */
   scope?: Scope;
   /**
-   * The lowest role of a person who may call it from the console. Left out, a viewer may what needs
-   * the scope `read`, and nobody may anything else.
+   * The lowest role of a person who may call it from the console. Left out, a viewer may call what
+   * needs the scope `read`, and nobody anything else.
    */
   person?: PersonRole;
   /** Whether a person's call waits for a second person, above the limit of the entity. */
@@ -178,10 +178,7 @@ export function serve(
       deps: own,
       requestId,
       ownRequestId: req.ownRequestId,
-      accept: (
-        work: (trx: Transaction) => Promise<Answer | Failure>,
-        afterRefusal?: (refusal: Failure) => Promise<void>,
-      ) =>
+      accept: (work, afterRefusal) =>
         acceptOnce(
           // A large batch takes longer; each of its statements has the usual limit.
           received ? own : { ...own, db: own.db.until(performance.now() + ANSWER_WITHIN_MS) },
@@ -201,7 +198,6 @@ export function serve(
           },
           afterRefusal,
         ) as Promise<Accepted>,
-      takeAnswer: (work) => commit(own, ANSWER_FATE, (trx) => onRecord(trx, call, one, work)),
     };
     const outcome = await deps.limiter
       .take(caller, () => one.handle(call))

@@ -34,7 +34,7 @@ export interface Client {
 }
 
 /** A client as operators see it. */
-export interface ListedClient {
+interface ListedClient {
   clientId: string;
   entityId: string;
   name: string;
@@ -48,10 +48,10 @@ const LISTED = 'client_id, entity_id, name, scopes, disabled_at IS NOT NULL AS d
 const CLIENTS_MAX = 20;
 
 /**
- * Time for which a process remembers that a client is not disabled. Whoever has disabled it waits
- * as long.
+ * Time for which a process remembers that a client and its entity are not disabled. Whoever has
+ * disabled a client waits as long.
  */
-export const CLIENT_STANDING_TTL_MS = 1_000;
+export const STANDING_TTL_MS = 1_000;
 
 /** The time that the previous secret stays valid after a rotation. */
 const PREVIOUS_SECRET = '24 hours';

@@ -8,7 +8,7 @@ import { act, type Actor } from '../record/audit-event';
 import { closeSecretSignIn, lockEntityOf } from './person';
 
 /** Passkeys (WebAuthn), by which persons sign in to the console: the public half of each. */
-export interface NewPasskey {
+interface NewPasskey {
   credentialId: string;
   publicKey: Uint8Array;
   counter: number;

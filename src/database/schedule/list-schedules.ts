@@ -112,7 +112,7 @@ export const SCHEDULE_SORTS = {
   nextBillingDate: { by: 's.next_due_at', indexed: false },
 };
 
-export interface ScheduleFilter {
+interface ScheduleFilter {
   status?: ScheduleStatus | undefined;
   customerId?: string | undefined;
   /** A part of a description or of a name, an id, or a value of the metadata. */
