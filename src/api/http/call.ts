@@ -31,12 +31,6 @@ export interface Call<Body = unknown, Query = unknown, Params = unknown> {
     work: (trx: Transaction) => Promise<Given | Failure>,
     afterRefusal?: (refusal: Failure) => Promise<void>,
   ) => Promise<Given | Accepted>;
-  /**
-   * Takes a bank's answer in one transaction. Answers need no key: a repeat is agreed to.
-   *
-   * @throws Failure outcome_unknown, and what the work throws
-   */
-  takeAnswer: <Result>(work: (trx: Transaction) => Promise<Result>) => Promise<Result>;
 }
 
 export type BodyCall<Body extends z.ZodType> = Call<z.output<Body>>;

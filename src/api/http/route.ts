@@ -26,7 +26,7 @@ import { ANSWER_WITHIN_MS } from './deadline';
 import type { ApiDeps } from './deps';
 import type { DocumentedAnswer, Excess } from './documented-response';
 import { sendDownload, type Download } from './download';
-import { acceptOnce, ANSWER_FATE, commit, readIdempotencyKey } from './idempotency';
+import { acceptOnce, readIdempotencyKey } from './idempotency';
 import { canonicalJson, parseJson } from './json';
 import type { Operation, Tag } from './operation';
 import { forgetAlone } from '../../database/person-act/person-act';
@@ -37,13 +37,13 @@ import { requestIdOf } from './request-log';
 import { unknownBuckets } from './unknown-identifier';
 import { check, invalidRequest, readQuery } from './validation';
 
-interface RouteOptions<Body, Query, Params> {
+export interface RouteOptions<Body, Query, Params> {
   roles: readonly Role[];
   /** The scope that the token needs. */
   scope?: Scope;
   /**
-   * The lowest role of a person who may call it from the console. Left out, a viewer may read, and
-   * nobody may change anything.
+   * The lowest role of a person who may call it from the console. Left out, a viewer may call what
+   * needs the scope `read`, and nobody anything else.
    */
   person?: PersonRole;
   /** Whether a person's call waits for a second person, above the limit of the entity. */
@@ -179,10 +179,7 @@ export function serve(
       deps: own,
       requestId,
       ownRequestId: req.ownRequestId,
-      accept: (
-        work: (trx: Transaction) => Promise<Answer | Failure>,
-        afterRefusal?: (refusal: Failure) => Promise<void>,
-      ) =>
+      accept: (work, afterRefusal) =>
         acceptOnce(
           // A large batch takes longer; each of its statements has the usual limit.
           received ? own : { ...own, db: own.db.until(performance.now() + ANSWER_WITHIN_MS) },
@@ -205,7 +202,6 @@ export function serve(
           },
           afterRefusal,
         ) as Promise<Accepted>,
-      takeAnswer: (work) => commit(own, ANSWER_FATE, (trx) => onRecord(trx, call, one, work)),
     };
     const outcome = await deps.limiter
       .take(caller, () => one.handle(call))
@@ -253,7 +249,7 @@ function requirePerson(one: Route, { person }: Caller): void {
     if (isConsoles(one)) throw new Failure('forbidden', 'Sign in with a passkey to do this');
     return;
   }
-  const lowest = one.options.person ?? (one.method === 'get' ? 'viewer' : undefined);
+  const lowest = one.options.person ?? (one.options.scope === 'read' ? 'viewer' : undefined);
   if (lowest !== undefined && mayAct(person.role, lowest)) return;
   throw new Failure('forbidden', `A ${person.role} may not do this in the console`);
 }
