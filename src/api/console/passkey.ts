@@ -160,9 +160,10 @@ async function accepted<Verified extends { verified: boolean }>(verify: () => Pr
 /** @throws Failure unauthenticated */
 async function newPasskey(
   deps: ApiDeps,
-  { challenge }: Challenge,
-  passkey: z.output<typeof madePasskey>,
-): Promise<NewPasskey> {
+  personId: string,
+  { sealed, passkey }: z.output<typeof passkeyMade>,
+): Promise<{ kept: Challenge; made: NewPasskey }> {
+  const kept = opened(deps, sealed, personId);
   const { verifyRegistrationResponse } = await webauthn();
   const { decodeAttestationObject, isoBase64URL } = await import('@simplewebauthn/server/helpers');
   const { registrationInfo } = await accepted(async () => {
@@ -172,14 +173,14 @@ async function newPasskey(
     return verifyRegistrationResponse({
       ...relyingParty(deps),
       response: passkey,
-      expectedChallenge: challenge,
+      expectedChallenge: kept.challenge,
       supportedAlgorithmIDs: ALGORITHMS,
     });
   });
   if (!registrationInfo) throw refused();
   const { id, publicKey, counter } = registrationInfo.credential;
   if (id !== passkey.id || publicKey.length > PUBLIC_KEY_MAX_BYTES) throw refused();
-  return { credentialId: id, publicKey, counter };
+  return { kept, made: { credentialId: id, publicKey, counter } };
 }
 
 /** Uses the challenge up together with what it is for. @throws Failure unauthenticated */
@@ -220,12 +221,11 @@ export async function signInByPasskey(
 export async function signInByInvitation(
   deps: ApiDeps,
   request: Pick<Actor, 'requestId' | 'ownRequestId'>,
-  { invitation, sealed, passkey }: z.output<typeof invitationUsed>,
+  { invitation, ...given }: z.output<typeof invitationUsed>,
 ): Promise<Holder> {
   const personId = await openInvitee(deps.db, invitation);
   if (personId === undefined) throw refused();
-  const kept = opened(deps, sealed, personId);
-  const made = await newPasskey(deps, kept, passkey);
+  const { kept, made } = await newPasskey(deps, personId, given);
   return once(deps, kept, (trx) => useInvitation(trx, request, invitation, made));
 }
 
@@ -251,14 +251,22 @@ async function begin({ caller, deps }: Call) {
   return { message: 'Make the passkey with these', data };
 }
 
+/** A 401 would end the session at its page; the session is as good as before. */
+function refusedProof(error: unknown): never {
+  if (!(error instanceof Failure && error.code === 'unauthenticated')) throw error;
+  throw new Failure(
+    'invalid_request',
+    'The passkey is not accepted, and you are still signed in: add it again',
+  );
+}
+
 async function add(call: BodyCall<typeof passkeyMade>) {
   const { accept, body, caller, deps, requestId, ownRequestId } = call;
   const { person } = caller;
   if (!person) throw refused();
-  const kept = opened(deps, body.sealed, person.personId);
-  const made = await newPasskey(deps, kept, body.passkey);
+  const { kept, made } = await newPasskey(deps, person.personId, body).catch(refusedProof);
   return accept(async (trx) => {
-    await spend(trx, kept);
+    await spend(trx, kept).catch(refusedProof);
     await addPasskey(trx, { requestId, ownRequestId }, { ...caller, ...person, role: caller.role }, made);
     return { message: 'You may sign in by it from now on' };
   });
