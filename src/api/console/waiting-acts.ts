@@ -112,7 +112,7 @@ async function decide(
   state: 'approved' | 'refused',
   refusal: FailureCode | null = null,
 ): Promise<void> {
-  const { personId, role } = personOf(call.caller);
+  const { personId } = personOf(call.caller);
   if (!(await decideAct(trx, actId, { state, personId, refusal }))) {
     await openAct(call, state, trx);
     throw new Error(`${actId} is open, and was not decided`);
@@ -120,7 +120,7 @@ async function decide(
   await recordAuditEvent(trx, actorOf(call), {
     action: `person.act_${state}`,
     entityId: call.caller.entityId,
-    after: { actId, operation, role, commitId: trx.commitId, ...(refusal && { refusal }) },
+    after: { actId, operation, commitId: trx.commitId, ...(refusal && { refusal }) },
   });
 }
 

@@ -262,11 +262,11 @@ describe('a decision', () => {
     const found = (await audited()).filter(
       ({ actor, action }) => both.includes(actor) && !/passkey/.test(action),
     );
-    const of = { actId, operation: 'initiateRefund', role: 'clerk' };
+    const of = { actId, operation: 'initiateRefund', actorRole: 'clerk' };
     expect(found.map(({ actor, action, after }) => [actor, action, after])).toEqual([
       [asker.personId, 'person.act_asked', { ...of, commitId: expect.any(String) as string }],
       [other.personId, 'person.act_approved', { ...of, ...event }],
-      [asker.personId, 'person.initiate_refund', { role: 'clerk', ...event }],
+      [asker.personId, 'person.initiate_refund', { actorRole: 'clerk', ...event }],
     ]);
     const kept = JSON.stringify([found, shared.api.log], (_, value: unknown) =>
       typeof value === 'bigint' ? String(value) : value,
