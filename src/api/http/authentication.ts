@@ -1,10 +1,10 @@
 import type { Request, Response } from 'express';
 import { CLIENT_STANDING_TTL_MS } from '../../database/entity/client-credential';
 import { readStanding, type Standing } from '../../database/entity/create-entity';
-import { readConsoleStanding } from '../../database/person/passkey';
+import { readPersonStanding } from '../../database/person/passkey';
+import { isSecretSignInOpen } from '../../database/person/person';
 import { Failure } from '../../domain/failures';
 import { remember } from '../../domain/remember';
-import { SCOPES } from '../../domain/scope';
 import type { AccessTokens, Claims } from '../../database/keys/access-token';
 import type { Caller } from './caller';
 import type { ApiDeps } from './deps';
@@ -51,19 +51,18 @@ export function createAuthenticate(
 
   /** Reads a session's standing at each call, so that a changed role holds at once. */
   async function callerOfConsole(claims: Claims): Promise<Caller | undefined> {
-    const { entityId, tokenGeneration, personId, passkeyId } = claims;
-    const person = personId !== undefined && passkeyId !== undefined ? { personId, passkeyId } : undefined;
-    const standing = await readConsoleStanding(deps.db, entityId, person);
-    if (!standing?.active || standing.tokenGeneration !== tokenGeneration) return undefined;
-    const { role, providerId, personRole, passkeyMadeAt, personsOnly } = standing;
-    if (person === undefined) return personsOnly ? undefined : callerOf(claims);
-    if (!personRole || !passkeyMadeAt) return undefined;
+    const { entityId, scopes, tokenGeneration, personId, passkeyId } = claims;
+    if (personId === undefined || passkeyId === undefined)
+      return (await isSecretSignInOpen(deps.db, entityId)) ? callerOf(claims) : undefined;
+    const standing = await readPersonStanding(deps.db, { personId, passkeyId });
+    if (standing?.tokenGeneration !== tokenGeneration) return undefined;
+    const { role, providerId, personRole, passkeyMadeAt } = standing;
     return {
       entityId,
       role,
-      providerId: providerId ?? undefined,
-      scopes: SCOPES,
-      person: { ...person, role: personRole, passkeyMadeAt },
+      providerId,
+      scopes,
+      person: { personId, passkeyId, role: personRole, passkeyMadeAt },
     };
   }
 
@@ -74,7 +73,7 @@ export function createAuthenticate(
     if (!standing?.active || standing.tokenGeneration !== claims.tokenGeneration) return undefined;
     const { role, providerId } = standing;
     const { entityId, clientId, scopes } = claims;
-    return { entityId, role, providerId: providerId ?? undefined, clientId, scopes };
+    return { entityId, role, providerId, clientId, scopes };
   }
 
   return async (req, res) => {

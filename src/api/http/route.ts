@@ -36,13 +36,13 @@ import { requestIdOf } from './request-log';
 import { unknownBuckets } from './unknown-identifier';
 import { check, invalidRequest, readQuery } from './validation';
 
-interface RouteOptions<Body, Query, Params> {
+export interface RouteOptions<Body, Query, Params> {
   roles: readonly Role[];
   /** The scope that the token needs. */
   scope?: Scope;
   /**
-   * The lowest role of a person who may call it from the console. Left out, a viewer may read, and
-   * nobody may change anything.
+   * The lowest role of a person who may call it from the console. Left out, a viewer may what needs
+   * the scope `read`, and nobody may anything else.
    */
   person?: PersonRole;
   /** Whether a person's call waits for a second person, above the limit of the entity. */
@@ -249,7 +249,7 @@ function requirePerson(one: Route, { person }: Caller): void {
     if (isConsoles(one)) throw new Failure('forbidden', 'Sign in with a passkey to do this');
     return;
   }
-  const lowest = one.options.person ?? (one.method === 'get' ? 'viewer' : undefined);
+  const lowest = one.options.person ?? (one.options.scope === 'read' ? 'viewer' : undefined);
   if (lowest !== undefined && mayAct(person.role, lowest)) return;
   throw new Failure('forbidden', `A ${person.role} may not do this in the console`);
 }

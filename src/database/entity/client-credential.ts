@@ -25,7 +25,7 @@ export interface Client {
   entityId: string;
   role: Role;
   /** The provider that created the merchant. */
-  providerId?: string | undefined;
+  providerId: string | null;
   scopes: Scope[];
   /** The generation that its tokens are issued with. */
   tokenGeneration: number;
@@ -146,17 +146,9 @@ export interface Claim {
  */
 export async function authenticateClients(db: Executor, claims: Claim[]): Promise<(Client | undefined)[]> {
   const clientIds = [...new Set(claims.map(({ clientId }) => clientId))];
-  const found = await db.rows<{
-    clientId: string;
-    entityId: string;
-    role: Role;
-    providerId: string | null;
-    scopes: Scope[];
-    active: boolean;
-    tokenGeneration: number;
-    hash: Buffer;
-    previousHash: Buffer | null;
-  }>`
+  const found = await db.rows<
+    Omit<Client, 'olderHash'> & { active: boolean; hash: Buffer; previousHash: Buffer | null }
+  >`
     SELECT c.client_id, e.id AS entity_id, e.type AS role, e.provider_id, c.scopes,
            e.status = 'active' AND c.disabled_at IS NULL AS active, c.secret_hash AS hash, e.token_generation,
            CASE WHEN c.previous_secret_until > clock_timestamp() THEN c.previous_secret_hash END AS previous_hash
@@ -169,11 +161,10 @@ export async function authenticateClients(db: Executor, claims: Claim[]): Promis
     const isHashed = (stored: Buffer | null | undefined) => isHashOf(db.keyring, claimed, stored);
     const [current, previous] = [isHashed(client?.hash), isHashed(client?.previousHash)];
     if (!client?.active || !(current || previous)) return undefined;
-    const { entityId, role, scopes, tokenGeneration } = client;
-    const providerId = client.providerId ?? undefined;
-    const hash = current ? client.hash : client.previousHash;
-    const olderHash = hash && keyIdOf(hash) !== db.keyring.current ? hash : undefined;
-    return { clientId, entityId, role, providerId, scopes, tokenGeneration, olderHash };
+    const { active: _, hash, previousHash, ...proven } = client;
+    const used = current ? hash : previousHash;
+    const olderHash = used && keyIdOf(used) !== db.keyring.current ? used : undefined;
+    return { ...proven, olderHash };
   });
 }
 

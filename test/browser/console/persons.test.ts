@@ -30,7 +30,7 @@ let people = 0;
 async function invitation(role: PersonRole, entityId = parties.merchantId): Promise<string> {
   const wanted = { email: `p${++people}@example.com`, role };
   const added = await served.db.transaction((trx) => addPerson(trx, OPERATOR, entityId, wanted));
-  return `${own}/console#invitation=${added?.invitation}`;
+  return `${own}/console#invitation=${added.invitation}`;
 }
 
 /** A person's page, on a device of their own. */
