@@ -145,7 +145,12 @@ async function accepted<Verified extends { verified: boolean }>(verify: () => Pr
 }
 
 /** @throws Failure unauthenticated */
-async function newPasskey(deps: ApiDeps, { challenge }: Challenge, passkey: z.output<typeof madePasskey>) {
+async function newPasskey(
+  deps: ApiDeps,
+  personId: string,
+  { sealed, passkey }: z.output<typeof passkeyMade>,
+) {
+  const kept = opened(deps, sealed, personId);
   const { verifyRegistrationResponse } = await webauthn();
   const { decodeAttestationObject, isoBase64URL } = await import('@simplewebauthn/server/helpers');
   const { registrationInfo } = await accepted(async () => {
@@ -155,13 +160,13 @@ async function newPasskey(deps: ApiDeps, { challenge }: Challenge, passkey: z.ou
     return verifyRegistrationResponse({
       ...relyingParty(deps),
       response: passkey,
-      expectedChallenge: challenge,
+      expectedChallenge: kept.challenge,
       supportedAlgorithmIDs: ALGORITHMS,
     });
   });
   const { id, publicKey, counter } = registrationInfo.credential;
   if (id !== passkey.id || publicKey.length > PUBLIC_KEY_MAX_BYTES) throw refused();
-  return { credentialId: id, publicKey, counter };
+  return { kept, made: { credentialId: id, publicKey, counter } };
 }
 
 /** Uses the challenge up together with what it is for. @throws Failure unauthenticated */
@@ -202,12 +207,11 @@ export async function signInByPasskey(
 export async function signInByInvitation(
   deps: ApiDeps,
   request: Pick<Actor, 'requestId' | 'ownRequestId'>,
-  { invitation, sealed, passkey }: z.output<typeof invitationUsed>,
+  { invitation, ...given }: z.output<typeof invitationUsed>,
 ): Promise<Holder> {
   const personId = await openInvitee(deps.db, invitation);
   if (personId === undefined) throw refused();
-  const kept = opened(deps, sealed, personId);
-  const made = await newPasskey(deps, kept, passkey);
+  const { kept, made } = await newPasskey(deps, personId, given);
   return once(deps, kept, (trx) => useInvitation(trx, request, { personId, invitation }, made));
 }
 
@@ -233,13 +237,21 @@ async function begin({ caller, deps }: Call) {
   return { message: 'Make the passkey with these', data };
 }
 
+/** A 401 would end the session at its page; the session is as good as before. */
+function refusedProof(error: unknown): never {
+  if (!(error instanceof Failure && error.code === 'unauthenticated')) throw error;
+  throw new Failure(
+    'invalid_request',
+    'The passkey is not accepted, and you are still signed in: add it again',
+  );
+}
+
 async function add(call: BodyCall<typeof passkeyMade>) {
   const { body, caller, deps } = call;
   const person = personOf(caller);
-  const kept = opened(deps, body.sealed, person.personId);
-  const made = await newPasskey(deps, kept, body.passkey);
+  const { kept, made } = await newPasskey(deps, person.personId, body).catch(refusedProof);
   return call.accept(async (trx) => {
-    await spend(trx, kept);
+    await spend(trx, kept).catch(refusedProof);
     await addPasskey(trx, actorOf(call), { ...person, entityId: caller.entityId }, made);
     return { message: 'You may sign in by it from now on' };
   });

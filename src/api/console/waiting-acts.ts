@@ -113,7 +113,7 @@ async function decide(
   refusal: FailureCode | null = null,
 ): Promise<void> {
   const { actId, operation } = act;
-  const { personId, role } = personOf(call.caller);
+  const { personId } = personOf(call.caller);
   if (!(await decideAct(trx, actId, { state, personId, refusal }))) {
     await openAct(call, state, trx);
     throw new Error(`${actId} is open, and was not decided`);
@@ -125,7 +125,6 @@ async function decide(
       actId,
       operation,
       ...subjectOf(act.request, act),
-      role,
       commitId: trx.commitId,
       ...(refusal && { refusal }),
     },

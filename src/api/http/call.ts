@@ -48,5 +48,5 @@ export function actorOf({
   ownRequestId,
 }: Pick<Call, 'caller' | 'requestId' | 'ownRequestId'>): Actor {
   const actor = caller.person?.personId ?? caller.entityId;
-  return { actor, cause: caller.role, requestId, ownRequestId, reason: null };
+  return { actor, cause: caller.role, requestId, ownRequestId, reason: null, role: caller.person?.role };
 }

@@ -268,7 +268,7 @@ export async function onRecord<Result>(
     await recordAuditEvent(trx, actorOf(call), {
       action: `person.${name}`,
       entityId,
-      after: { role: person.role, commitId: trx.commitId },
+      after: { commitId: trx.commitId },
     });
   }
   return result;

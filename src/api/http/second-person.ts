@@ -24,16 +24,15 @@ export async function waitingReply(
   if (!caller.person || !moves || !leastRole) return undefined;
   const moved = moves === 'always' ? undefined : await moves.of(trx, call);
   if (moves !== 'always' && !moved) return undefined;
-  const { personId, role } = caller.person;
+  const { personId } = caller.person;
   const request = { params, body: moved?.body ?? body } as PersonAct['request'];
   const actId = await askSecond(trx, { personId, operation, leastRole, request }, moved);
   if (actId === undefined) return undefined;
   const subject = subjectOf(request, moved ?? { amount: null, currency: null });
-  const after = { actId, operation, ...subject, role, commitId: trx.commitId };
   await recordAuditEvent(trx, actorOf(call), {
     action: 'person.act_asked',
     entityId: caller.entityId,
-    after,
+    after: { actId, operation, ...subject, commitId: trx.commitId },
   });
   const message = `It waits: another person must approve it within ${ACT_WINDOW}`;
   return {

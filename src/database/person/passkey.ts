@@ -56,7 +56,8 @@ export async function useInvitation(
 /**
  * Adds one to those of a signed-in person.
  *
- * @throws Failure unauthenticated where the session's own is gone; too_many_passkeys
+ * @throws Failure unauthenticated where the session's own is gone; invalid_request where the passkey is
+ *   known; too_many_passkeys
  */
 export async function addPasskey(
   trx: Transaction,
@@ -75,7 +76,7 @@ export async function addPasskey(
   await insertPasskey(trx, by, person, passkey);
 }
 
-/** @throws Failure unauthenticated where the passkey is another's, or was made before */
+/** @throws Failure invalid_request where the passkey is another's, or was made before */
 async function insertPasskey(
   trx: Transaction,
   by: Actor,
@@ -96,7 +97,7 @@ async function insertPasskey(
     entityId,
     after: { personId },
   }));
-  if (kept === undefined) throw new Failure('unauthenticated', 'The passkey is known already');
+  if (kept === undefined) throw new Failure('invalid_request', 'The passkey is known already: make another');
 }
 
 /** The key opens for its person alone: no planted or copied row signs anybody in. */

@@ -174,8 +174,7 @@ export async function readAuditEvents(
       SELECT * FROM audit_events WHERE (after->>'commitId') = ANY(${span.commitIds})
         AND entity_id = ANY(${entityIds}))
     SELECT recorded_at AS at, 'act' AS what, actor, action, entity_id, request_id,
-      after->>'exceptionId' AS exception_id,
-      CASE WHEN (after->>'commitId') IS NOT NULL THEN after->>'role' END AS role
+      after->>'exceptionId' AS exception_id, after->>'actorRole' AS role
     FROM acts ORDER BY id DESC LIMIT ${span.limit}`;
   const emails = await personEmails(db, [...new Set(latest.map(({ actor }) => actor))]);
   return latest.toReversed().map(({ role, ...step }) => {

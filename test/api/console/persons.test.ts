@@ -162,7 +162,7 @@ describe('an act of a person', () => {
       {
         action: 'person.initiate_refund',
         ownRequestId: requestId,
-        after: { role: 'clerk', commitId: event?.commitId },
+        after: { actorRole: 'clerk', commitId: event?.commitId },
       },
     ]);
   });
@@ -238,7 +238,8 @@ describe('the persons of an entity', () => {
     expect(again.body.data?.['invitationUrl']).not.toBe(invitationUrl);
 
     const acts = await auditedOf(merchant.entityId);
-    expect(acts.filter(({ actor }) => actor === admin.personId).map(({ action }) => action)).toEqual([
+    const own = acts.filter(({ actor }) => actor === admin.personId);
+    expect(own.map(({ action }) => action)).toEqual([
       'person.passkey_made',
       'person.added',
       'person.role_set',
@@ -246,6 +247,7 @@ describe('the persons of an entity', () => {
       'person.enabled',
       'person.invited',
     ]);
+    expect(own[1]?.after).toEqual({ personId, role: 'viewer', actorRole: 'admin' });
     const kept = JSON.stringify([acts, api.log], (_, value: unknown) =>
       typeof value === 'bigint' ? String(value) : value,
     );

@@ -294,12 +294,12 @@ describe('a decision', () => {
       reference,
       amount: '6000',
       currency: 'NGN',
-      role: 'clerk',
+      actorRole: 'clerk',
     };
     expect(found.map(({ actor, action, after }) => [actor, action, after])).toEqual([
       [asker.personId, 'person.act_asked', { ...of, commitId: expect.any(String) as string }],
       [other.personId, 'person.act_approved', { ...of, ...event }],
-      [asker.personId, 'person.initiate_refund', { role: 'clerk', ...event }],
+      [asker.personId, 'person.initiate_refund', { actorRole: 'clerk', ...event }],
     ]);
     const kept = JSON.stringify([found, shared.api.log], (_, value: unknown) =>
       typeof value === 'bigint' ? String(value) : value,
