@@ -56,8 +56,8 @@ export async function useInvitation(
 /**
  * Adds one to those of a signed-in person.
  *
- * @throws Failure unauthenticated where the session's own is gone; invalid_request where the passkey is
- *   known; too_many_passkeys
+ * @throws Failure unauthenticated where the session's own is gone; invalid_request where the
+ *   passkey is known; too_many_passkeys
  */
 export async function addPasskey(
   trx: Transaction,
