@@ -189,6 +189,8 @@ export const sql = `
       refund_id) NULLS NOT DISTINCT
       WHERE NOT withdrawn AND (kind IN ('missing_at_bank', 'amount_differs')
         OR (kind = 'unknown_here' AND billing_request_id IS NULL));
+    CREATE INDEX reconciliation_exceptions_unknown_reference ON reconciliation_exceptions (bank_id, reference)
+      WHERE kind = 'unknown_here' AND billing_request_id IS NULL AND state <> 'resolved';
     CREATE INDEX reconciliation_exceptions_unresolved ON reconciliation_exceptions (kind, recorded_at, id) INCLUDE (state)
       WHERE state <> 'resolved';
     CREATE INDEX reconciliation_exceptions_unresolved_of_customer ON reconciliation_exceptions (merchant_id, customer_id,

@@ -110,7 +110,7 @@ export const sql = `
     );
     CREATE INDEX expected_bookings_booked_as ON expected_bookings (bank_id, booked_id) WHERE booked_id IS NOT NULL;
     CREATE INDEX expected_bookings_of_charge ON expected_bookings (billing_request_id);
-    CREATE INDEX expected_bookings_in_no_file ON expected_bookings (bank_id, settlement_day)
+    CREATE INDEX expected_bookings_in_no_file ON expected_bookings (bank_id, settlement_day, currency)
       WHERE matched_by IS NULL AND reported_in IS NULL AND ended_at IS NULL AND written_off_at IS NULL;
     CREATE INDEX expected_bookings_written_off ON expected_bookings (bank_id) WHERE written_off_at IS NOT NULL;
     COMMENT ON TABLE expected_bookings IS

@@ -53,11 +53,7 @@ export function routes({ config }: Pick<ApiDeps, 'config'>): Route[] {
   ];
 }
 
-/**
- * The console's own rows, which are in no document, and not there for API clients.
- *
- * @param table of the API
- */
+/** The console's own rows, which are in no document, and not there for API clients. */
 export function consoleRoutes(table: readonly Route[]): Route[] {
   const rows: Route[] = [...personRoutes, ...passkeyRoutes, ...waitingActRoutes(() => [...table, ...rows])];
   return rows;

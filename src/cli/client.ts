@@ -48,7 +48,7 @@ export function fill(client: Command): void {
   ofEntity('list', 'those of a party, oldest first').action(
     onEngine(async (db, _config, { entity }: Added) => {
       const clients = await listClients(db, entity);
-      // The first came with it.
+      // Each party has its first from the beginning.
       if (clients.length === 0) throw unknownEntity();
       const table = clients.map((each) => [each.clientId, each.name, each.scopes.join(' '), each.disabled]);
       return { json: { clients }, text: tableOf(['clientId', 'name', 'scopes', 'disabled'], table) };
@@ -72,7 +72,7 @@ export function fill(client: Command): void {
     onEngine(async (db, _config, clientId: string, given: options.Explained) => {
       const ended = await db.transaction((trx) => disableClient(trx, options.operator(given), clientId));
       if (ended === undefined) throw unknownClient();
-      // A process that has just looked takes its tokens for as long.
+      // A process takes its tokens for as long as it remembers the client.
       await sleep(STANDING_TTL_MS);
       return { json: ended, text: `${clientId} is disabled for good; its tokens are refused` };
     }),

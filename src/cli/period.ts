@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { unreachedThrough } from '../database/bank-file/unreached-bookings';
 import type { Database, Transaction } from '../database/pool/connection';
-import { closePeriod, reopenPeriod } from '../database/ledger/close-period';
+import { changedUntil, closePeriod, reopenPeriod } from '../database/ledger/close-period';
 import { keepDigest, longStatements, readDigest, readFinality } from '../database/ledger/read-statement';
 import { readMonthTotals } from '../database/ledger/read-month-totals';
 import { sumUnresolved } from '../database/reconciliation-exception/sum-unresolved';
-import { readLastResult } from '../database/verify/nightly-result';
+import { readLastResult, type LastResult } from '../database/verify/nightly-result';
 import { eachDay, HASHED_MAX, onDay } from '../domain/books/statement';
 import { firstOfMonth, lastOfMonth } from '../domain/calendar';
 import { OperatorError } from '../domain/failures';
@@ -25,7 +25,7 @@ interface Closing extends Explained {
 export function fill(period: Command): void {
   command(period, 'close', 'close a month that is over: what comes later goes to the day that it is then')
     .addArgument(monthArgument())
-    .option('--despite-differences', 'also where "books verify" has found differences, or never ran')
+    .option('--despite-differences', 'also where "books verify" has found differences, or has not run since')
     .addOption(reasonOption())
     .action(
       onEngine(async (db, _config, month: string, options: Closing) => {
@@ -72,7 +72,6 @@ async function readMonthPage(db: Database, month: string): Promise<Outcome> {
   const exceptions = await sumUnresolved(db);
   const unreached = await unreachedThrough(db, lastOfMonth(month));
   const books = await readLastResult(db);
-  const { differences, verifiedAt } = books;
   const rows = [
     ...totals.map((one) => [`${one.kind.replaceAll('_', ' ')}s`, one.count, inMoney(one)]),
     ...exceptions.map((one) => [`open exceptions now: ${one.kind}`, one.count, inMoney(one)]),
@@ -87,7 +86,7 @@ async function readMonthPage(db: Database, month: string): Promise<Outcome> {
       totals: totals.map(withSum),
       exceptionsOpen: exceptions.map(withSum),
       bookingsUnreached: unreached.map(withSum),
-      books: { differences, verifiedAt: differences === null ? null : verifiedAt },
+      books: compared(books),
     },
     text: `${tableOf(['in the month', 'count', 'sum'], rows)}\nBooks: ${booksInWords(books)}`,
   };
@@ -97,22 +96,34 @@ async function readMonthPage(db: Database, month: string): Promise<Outcome> {
  * A month that differs from its own record is not to be signed unawares.
  *
  * @returns false: it was closed before
- * @throws OperatorError (the books differ, or were never compared)
+ * @throws OperatorError (the books differ, or were not compared since the month last changed)
  */
 async function closeVerified(trx: Transaction, first: string, options: Closing): Promise<boolean> {
-  const { differences } = await readLastResult(trx);
   if (options.despiteDifferences && options.reason === undefined)
     throw new OperatorError('--despite-differences needs --reason, for the audit record');
-  const despite = options.despiteDifferences && differences !== 0 ? { differences } : undefined;
+  const books = await readLastResult(trx);
+  const fault = await faultOf(trx, first, books);
+  const despite = options.despiteDifferences && fault !== undefined ? compared(books) : undefined;
   const changed = await closePeriod(trx, operator(options), first, despite);
-  if (!changed || differences === 0 || despite) return changed;
-  const found =
-    differences === null
-      ? 'The books were never compared'
-      : `The last "books verify" found ${counted(differences, 'differences')}`;
+  if (!changed || fault === undefined || despite) return changed;
   throw new OperatorError(
-    `${found}: run "assent books verify" and mend what it names, or close with --despite-differences --reason.`,
+    `${fault}: run "assent books verify", mend what it names, and close again; or close with --despite-differences --reason.`,
   );
+}
+
+const compared = ({ differences, verifiedAt }: LastResult) => ({
+  differences,
+  verifiedAt: differences === null ? null : verifiedAt,
+});
+
+/** @returns why the books' last comparison does not vouch for a month; undefined if it does */
+async function faultOf(trx: Transaction, first: string, { differences, verifiedAt }: LastResult) {
+  if (differences === null) return 'The books were never compared';
+  if (differences > 0) return `The last "books verify" found ${counted(differences, 'differences')}`;
+  const changedAt = await changedUntil(trx, first);
+  if (verifiedAt >= changedAt) return undefined;
+  const [ended, changed] = [verifiedAt, changedAt].map((at) => at.toISOString());
+  return `The last "books verify" ended at ${ended}, and the month has changed until ${changed}`;
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Config } from '../settings/config';
+import { isUnavailable } from '../database/pool/availability';
 import type { Database } from '../database/pool/connection';
 import { lateBookings, type Unreached } from '../database/bank-file/unreached-bookings';
 import { listWorkers } from '../database/engine/worker-heartbeat';
@@ -38,11 +39,11 @@ async function readStatus(db: Database, config: Config) {
     const [problems, warnings, outbox, overdue, exceptions, books, late, queues] = await Promise.all([
       serviceProblems(db, client),
       serviceWarnings(db),
-      outboxBacklog(db),
-      overdueBacklog(db, OVERDUE_AFTER_S),
-      unresolvedExceptions(db),
-      readLastResult(db),
-      lateBookings(db, config.BOOKINGS_LATE_DAYS),
+      unlessLate(outboxBacklog(db)),
+      unlessLate(overdueBacklog(db, OVERDUE_AFTER_S)),
+      unlessLate(unresolvedExceptions(db)),
+      unlessLate(readLastResult(db)),
+      unlessLate(lateBookings(db, config.BOOKINGS_LATE_DAYS)),
       // A Temporal that does not answer is among the problems.
       taskQueues(client).catch(() => []),
     ]);
@@ -57,9 +58,9 @@ async function readStatus(db: Database, config: Config) {
       queues,
       outbox,
       overdue,
-      exceptions: exceptionsOf(exceptions),
+      exceptions: exceptions && exceptionsOf(exceptions),
       books,
-      bookingsUnreached: late.map(withSum),
+      bookingsUnreached: late && late.map(withSum),
       where: {
         temporalAddress: config.TEMPORAL_ADDRESS,
         temporalNamespace: client.options.namespace,
@@ -70,6 +71,16 @@ async function readStatus(db: Database, config: Config) {
     };
   } finally {
     await client.connection.close();
+  }
+}
+
+/** A figure that takes Postgres too long hides no other. @returns null for it */
+async function unlessLate<Figure>(reading: Promise<Figure>): Promise<Figure | null> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (isUnavailable(error)) return null;
+    throw error;
   }
 }
 
@@ -94,23 +105,28 @@ const oldest = ({ messages, oldestAgeS }: OutboxBacklog) =>
 export const atLeast = ({ isMinimum }: { isMinimum: boolean }, count: number) =>
   `${isMinimum ? 'at least ' : ''}${count}`;
 
+const NOT_READ = 'not known: Postgres took too long to count it';
+
 function inWords(report: Report): string {
   const { problems, warnings, outbox, overdue, exceptions, books, bookingsUnreached, where } = report;
   const late = overdue
-    .filter(({ count }) => count > 0)
+    ?.filter(({ count }) => count > 0)
     .map((one) => `${counted(one.count, one.kind)}, the first for ${seconds(one.oldestAgeS)}`);
+  const files = bookingsUnreached?.map(unreachedInWords) ?? [NOT_READ];
   const facts: [string, Cell][] = [
     ['Service', problems.map(({ path, message }) => `${path}: ${message}`).join('; ') || 'ready'],
     ...warnings.map(({ path, message }): [string, string] => ['Warning', `${path} ${message}`]),
-    ['Books', booksInWords(books)],
+    ['Books', books ? booksInWords(books) : NOT_READ],
     ['Version', `${report.version}, ${report.mode}`],
-    ['Outbox', outboxInWords(outbox)],
-    ['Overdue', late.join('; ') || 'nothing'],
+    ['Outbox', outbox ? outboxInWords(outbox) : NOT_READ],
+    ['Overdue', late ? late.join('; ') || 'nothing' : NOT_READ],
     [
       'Exceptions',
-      `${atLeast(exceptions, exceptions.open)} open, ${atLeast(exceptions, exceptions.investigating)} investigating`,
+      exceptions
+        ? `${atLeast(exceptions, exceptions.open)} open, ${atLeast(exceptions, exceptions.investigating)} investigating`
+        : NOT_READ,
     ],
-    ...bookingsUnreached.map((one): [string, string] => ['Bank files', unreachedInWords(one)]),
+    ...files.map((one): [string, string] => ['Bank files', one]),
     ...Object.entries(where),
   ];
   return [factsOf(facts), ...tablesOf(report)].join('\n');
@@ -136,7 +152,7 @@ export function booksInWords({ differences, found, verifiedAt }: LastResult): st
 }
 
 function tablesOf({ exceptions, workers, queues }: Report): string[] {
-  const kinds = exceptions.kinds.map((one) => [
+  const kinds = (exceptions?.kinds ?? []).map((one) => [
     one.kind,
     atLeast(one, one.open),
     atLeast(one, one.investigating),

@@ -3,8 +3,8 @@ import { formatAmount } from './money';
 import { mayAct, type PersonRole } from './person';
 
 /**
- * An act that waits for a second person is good for as long. What a person does alone in this time
- * counts together, or a large act could be split into small ones.
+ * Time for which an act waits for a second person. All that a person does alone within it counts
+ * together, or a large act could be split into small ones.
  */
 export const ACT_WINDOW = '24 hours';
 
@@ -26,7 +26,7 @@ export type ActState = 'waiting' | 'approved' | 'refused' | 'lapsed';
 
 const forbidden = (message: string) => new Failure('forbidden', message);
 
-/** The reason why a person may not decide an act, if they may not. Who asked may refuse it. */
+/** Why a person may not decide an act; undefined where they may. Its asker may refuse it. */
 export function decisionRefusal(
   act: { state: ActState; personId: string; leastRole: PersonRole; askedAt: Date },
   by: { personId: string; role: PersonRole; passkeyMadeAt: Date },
@@ -34,11 +34,7 @@ export function decisionRefusal(
 ): Failure | undefined {
   const { state, leastRole } = act;
   if (state !== 'waiting')
-    return new Failure(
-      'already_decided',
-      `It waits no more: ${state === 'lapsed' ? 'it has lapsed' : `it is ${state}`}`,
-      { data: { state } },
-    );
+    return new Failure('already_decided', `It waits no more: it is ${state}`, { data: { state } });
   if (!mayAct(by.role, leastRole)) return forbidden(`It takes a person of the role ${leastRole}`);
   if (decision === 'refused') return undefined;
   if (act.personId === by.personId) return forbidden('You asked for it: another person approves it');

@@ -141,7 +141,7 @@ function measureFiles(registry: Registry, db: Executor, lateDays: number): void 
   const late = inTime(() => lateBookings(db, lateDays), UNREACHED_KEPT_MS);
   gauge(registry, {
     name: 'assent_bookings_unreached',
-    help: `Settlements that no file of their bank reaches ${lateDays} business days later, counted up to 1000 of each bank.`,
+    help: `Settlements that no file of their bank reaches ${lateDays} business days later, counted up to 1000 of each bank and currency.`,
     labels: ['bank', 'currency'],
     readSeries: async () =>
       ((await late()) ?? []).map(({ bankId, currency, bookings }) => [[bankId, currency], bookings]),

@@ -4,7 +4,7 @@ import { readDigest, readFinality } from '../../src/database/ledger/read-stateme
 import { keepResult } from '../../src/database/verify/nightly-result';
 import { onDay } from '../../src/domain/books/statement';
 import { createCli } from '../support/cli';
-import { asSchemaLogin, databaseOfFile } from '../support/database';
+import { asSchemaLogin, databaseOfFile, unrecorded } from '../support/database';
 import { eventually } from '../support/engine';
 import { postThen } from '../support/ledger';
 import { answerBill, charge } from '../support/settled';
@@ -16,7 +16,6 @@ const cli = createCli(test, keys);
 
 /** The last result of `books verify`. */
 const verified = (differences: number) => keepResult(test.db, { compared: {}, differences, found: [] }, null);
-beforeAll(() => verified(0));
 
 /** As if more had moved than is hashed while somebody waits. */
 const makeLong = () => asSchemaLogin(test.url, 'UPDATE ledger_balance_changes SET count = 10001');
@@ -33,6 +32,7 @@ it('leaves a month open whose close was interrupted before its long statements w
   const { bankId, merchantId } = await standingApproval(test.db);
   await postThen(test.db, '2025-12-30', { bankId, merchantId });
   await makeLong();
+  await verified(0);
   const holder = new Client(test.url);
   await holder.connect();
   await holder.query('BEGIN; LOCK statement_digests');
@@ -77,6 +77,7 @@ it('closes a month that is over, keeps its long statements, and keeps them once 
   await makeLong();
   // This one is short: it is made when it is asked for. The month is as long as its longest day.
   await postThen(test.db, '2026-01-31', { bankId, merchantId });
+  await verified(0);
   const closed = { period: '2026-01', state: 'closed', changed: true, statements: 6 };
   expect(await cli.json('period', 'close', '2026-01')).toMatchObject(closed);
   expect(await cli.run('period', 'close', '2026-01')).toMatchObject({
@@ -98,6 +99,10 @@ it('closes a month that is over, keeps its long statements, and keeps them once 
   await chargedThen();
   for (const { kept } of await files()) expect(kept).toBeUndefined();
 
+  // What vouched for the month has not seen the correction.
+  const again = await cli.run('period', 'close', '2026-01');
+  expect(again).toMatchObject(said('and the month has changed until 20'));
+  await verified(0);
   await cli.json('period', 'close', '2026-01');
   for (const [n, { kept, made }] of (await files()).entries()) {
     expect(kept).toBe(made);
@@ -175,14 +180,40 @@ it('refuses a month while the books differ or were never compared, unless told w
     reason: 'TICKET-3',
     after: { month: '2026-05', despite: { differences: 3 } },
   });
+});
+
+it('refuses a month that "books verify" has not seen to its end, unless told why', async () => {
+  await postThen(test.db, '2026-06-29', await standingApproval(test.db));
+  await unrecorded(
+    test.url,
+    `UPDATE ledger_entries SET recorded_at = '2026-06-29' WHERE settlement_day >= '2026-06-01'`,
+  );
   await verified(0);
+  // The month ends at midnight in Lagos.
+  const verifiedAt = (moment: string) =>
+    asSchemaLogin(test.url, `UPDATE books_verified SET verified_at = '${moment}'`);
+  await verifiedAt('2026-06-30T22:59:59.999Z');
+  const close = (...more: string[]) => cli.run('period', 'close', '2026-06', ...more);
+  expect(await close()).toMatchObject(
+    said(
+      'The last "books verify" ended at 2026-06-30T22:59:59.999Z, and the month has changed until 2026-06-30T23:00:00.000Z: run "assent books verify"',
+    ),
+  );
+  expect(await close('--despite-differences', '--reason', 'TICKET-4')).toMatchObject({ code: 0 });
+  const { events } = await cli.json<{ events: object[] }>('audit');
+  expect(events.at(-1)).toMatchObject({
+    after: { month: '2026-06', despite: { differences: 0, verifiedAt: '2026-06-30T22:59:59.999Z' } },
+  });
+  await cli.json('period', 'reopen', '2026-06', '--reason', 'TICKET-5');
+  await verifiedAt('2026-06-30T23:00:00Z');
+  expect(await close()).toMatchObject({ code: 0 });
 });
 
 it.each([
   ['close 2999-01', '2999-01 is not over'],
   ['close 2026-13', '2026-13 is no month'],
   ['close january', 'january is no month'],
-  ['reopen 2026-06 --reason x', '2026-06 is not closed'],
+  ['reopen 2026-07 --reason x', '2026-07 is not closed'],
 ])('refuses %s', async (words, message) => {
   expect(await cli.run('period', ...words.split(' '))).toMatchObject(said(message));
 });

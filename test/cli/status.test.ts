@@ -1,8 +1,10 @@
+import { Client } from 'pg';
 import { addDays, calendarDay } from '../../src/domain/calendar';
 import { createMetrics } from '../../src/process/metrics';
 import { measureService } from '../../src/process/service-metrics';
 import { createCli } from '../support/cli';
 import { asSchemaLogin, databaseOfFile } from '../support/database';
+import { eventually } from '../support/engine';
 import { sendBankFile } from '../support/send-bank-file';
 import { answerBill, charge } from '../support/settled';
 import { standingApproval } from '../support/standing';
@@ -122,4 +124,24 @@ it('names each bank and currency whose settlements no file reaches after BOOKING
   // Settlements before the expectations begin are expected of no file.
   await sendBankFile(test.db, silent.bankId, [], { from: addDays(day, 1), through: addDays(day, 1) });
   expect(await unreached()).toEqual([]);
+});
+
+it('shows all the rest where one figure takes Postgres too long', async () => {
+  const holder = new Client(test.url);
+  await holder.connect();
+  await holder.query('BEGIN; LOCK expected_bookings');
+  const endWaiting = () =>
+    eventually(async () => {
+      const ended = await holder.query(
+        `SELECT pg_cancel_backend(pid) FROM pg_locks WHERE relation = 'expected_bookings'::regclass AND NOT granted`,
+      );
+      return ended.rowCount === 1;
+    });
+  const asked = Promise.all([cli.run('status'), endWaiting()])
+    .then(async ([{ out }]) => ({ out, json: (await Promise.all([told(), endWaiting()]))[0] }))
+    .finally(() => holder.end());
+  const { out, json } = await asked;
+  expect(out).toMatch(/^Bank files +not known: Postgres took too long/m);
+  expect(out).toMatch(/^Books +not verified yet/m);
+  expect(json).toMatchObject({ bookingsUnreached: null, exceptions: { kinds: [{}, {}] } });
 });

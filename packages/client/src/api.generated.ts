@@ -6466,7 +6466,8 @@ export interface Operations {
     query?: {
       /**
        * The day from which what settled is expected in your files. Without it that is the
-       * earliest day of your first file; a later file may move it back
+       * earliest day of your first file; a later file may move it back. At most the bank’s
+       * today
        */
       from?: string | undefined;
       /**

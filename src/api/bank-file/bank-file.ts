@@ -28,7 +28,7 @@ const statementQuery = z.strictObject({
   from: day
     .meta({
       description:
-        'The day from which what settled is expected in your files. Without it that is the earliest day of your first file; a later file may move it back',
+        'The day from which what settled is expected in your files. Without it that is the earliest day of your first file; a later file may move it back. At most the bank’s today',
     })
     .optional(),
   through: day

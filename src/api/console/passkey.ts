@@ -215,7 +215,7 @@ export async function signInByInvitation(
   return once(deps, kept, (trx) => useInvitation(trx, request, { personId, invitation }, made));
 }
 
-/** A person's own, to which they add another from a session that one of them made. */
+/** A person's own passkeys: a session that one of them made adds another. */
 
 async function showOwn({ caller, deps }: Call) {
   const { personId, passkeyId } = personOf(caller);

@@ -203,7 +203,7 @@ async function shown({ deps, authenticate }: Access, req: Request, res: Response
   };
 }
 
-/** Counts what proves nobody's identity. */
+/** Counts a try that proves no identity. */
 async function counted<Result>(
   { failures }: Access,
   req: Request,
@@ -228,7 +228,7 @@ function checked<Body>(schema: z.ZodType<Body>, body: unknown): Body {
   return given.value;
 }
 
-/** A token for who proves an identity: a client by its secret, or a person by a passkey. */
+/** A token for a client that shows its secret, or a person who shows a passkey. */
 async function issued(access: Access, req: Request, res: Response) {
   const { deps, login, tokens } = access;
   const given = await counted(access, req, res, async () => {

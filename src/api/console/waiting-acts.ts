@@ -57,7 +57,7 @@ function namedRequest({ params, body }: PersonAct['request'], emails: Map<string
   return { ...(email !== undefined && { email }), ...params, ...body };
 }
 
-/** The act, done as who asked would do it now, in the transaction that approves it. */
+/** An act runs as its asker would run it now, in the transaction that approves it. */
 const approving = (table: () => readonly Route[]) => async (call: ActCall) => {
   const { caller, deps } = call;
   const by = personOf(caller);

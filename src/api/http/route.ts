@@ -39,7 +39,6 @@ import { check, invalidRequest, readQuery } from './validation';
 
 export interface RouteOptions<Body, Query, Params> {
   roles: readonly Role[];
-  /** The scope that the token needs. */
   scope?: Scope;
   /**
    * The lowest role of a person who may call it from the console. Left out, a viewer may call what

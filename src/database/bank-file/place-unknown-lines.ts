@@ -13,8 +13,9 @@ export const unknownLines = (bankId: string, which: ReturnType<typeof sql>) => s
     x.booked_currency::text AS currency, x.direction, x.bank_transaction_id AS id, x.reference, NULL::text AS problem,
     false AS is_reversal, x.id AS exception_id, x.first_reported_in, x.reported_in
   FROM reconciliation_exceptions x
+  -- None that is unresolved is withdrawn, which the index of ids asks for.
   WHERE x.bank_id = ${bankId} AND x.kind = 'unknown_here' AND x.billing_request_id IS NULL AND x.state <> 'resolved'
-    AND ${which}
+    AND NOT x.withdrawn AND ${which}
   ORDER BY x.id LIMIT ${raw(PLACED)}`;
 
 interface Placed {

@@ -48,8 +48,8 @@ const LISTED = 'client_id, entity_id, name, scopes, disabled_at IS NOT NULL AS d
 const CLIENTS_MAX = 20;
 
 /**
- * Time for which a process remembers that a client and its entity are not disabled. Whoever has
- * disabled a client waits as long.
+ * Time for which a process remembers that a client and its entity are not disabled. The command
+ * that disables a client waits as long.
  */
 export const STANDING_TTL_MS = 1_000;
 
@@ -90,7 +90,7 @@ export async function addClient(
   wanted: Pick<ListedClient, 'entityId' | 'name' | 'scopes'>,
 ): Promise<(ListedClient & { clientSecret: string }) | undefined> {
   const { entityId, name, scopes } = wanted;
-  // Of two at the same time, the second counts the first.
+  // The second of two at the same time counts the first.
   const held = await trx.row`SELECT id FROM entities WHERE id = ${entityId} FOR NO KEY UPDATE`;
   if (held === undefined) return undefined;
   const clientSecret = newClientSecret();

@@ -1,6 +1,6 @@
 import { OperatorError } from '../../domain/failures';
 import { act, type Actor } from '../record/audit-event';
-import type { Transaction } from '../pool/connection';
+import type { Executor, Transaction } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { dayBegin } from '../clock/day-begin';
 
@@ -17,6 +17,15 @@ const LOCK_PERIODS = `SELECT pg_advisory_xact_lock(hashtextextended('ledger_peri
 const endOf = (month: string, timeZone: string) =>
   dayBegin(sql`${month}::date + interval '1 month'`, timeZone);
 
+/** When a month can have changed last: at its end, or by an entry after it was reopened. */
+export async function changedUntil(db: Executor, month: string): Promise<Date> {
+  const { at } = await db.oneRow<{ at: Date }>`
+    SELECT greatest(${endOf(month, db.timeZone)}, max(recorded_at)) AS at FROM ledger_entries WHERE id IN (
+      SELECT (SELECT max(id) FROM ledger_entries WHERE settlement_day = day::date)
+      FROM generate_series(${month}::date, ${month}::date + interval '1 month - 1 day', '1 day') AS day)`;
+  return at;
+}
+
 const earlierOpen = (month: string) => sql`
   SELECT least(
     (SELECT min(month) FROM ledger_periods WHERE month < ${month} AND state = 'reopened'),
@@ -24,13 +33,19 @@ const earlierOpen = (month: string) => sql`
      WHERE settlement_day < ${month} AND settlement_day >= coalesce(
        (SELECT max(month) + interval '1 month' FROM ledger_periods WHERE month < ${month}), '-infinity')))`;
 
+/** A comparison of the books; null before the first. */
+interface Compared {
+  differences: number | null;
+  verifiedAt: Date | null;
+}
+
 /**
  * One statement decides, by real time, which no clock of a merchant is behind. It sees every
  * transaction that still settles in the month; a transaction that it does not see reads a later
  * clock.
  *
  * @param month its first day
- * @param despite what the books' last comparison found, where the month is closed all the same
+ * @param despite the books' last comparison, where the month is closed in spite of it
  * @returns false: it was closed before
  * @throws OperatorError (the month is not over, an earlier month is open, or a transaction that
  *   read its clock in the month has not committed)
@@ -39,7 +54,7 @@ export async function closePeriod(
   trx: Transaction,
   by: Actor,
   month: string,
-  despite?: { differences: number | null },
+  despite?: Compared,
 ): Promise<boolean> {
   await trx.rows`${raw(LOCK_PERIODS)}`;
   const change = trx.row<{ reopenings: number }>`
@@ -81,7 +96,7 @@ export async function reopenPeriod(trx: Transaction, by: Actor, month: string): 
 }
 
 const shown =
-  (action: `period.${string}`, month: string, despite?: { differences: number | null }) =>
+  (action: `period.${string}`, month: string, despite?: Compared) =>
   ({ reopenings }: { reopenings: number }) => ({
     action,
     entityId: null,

@@ -13,7 +13,7 @@ import { sweep } from '../query/sweep';
 export interface Moved {
   amount: bigint;
   currency: string;
-  /** The body that moves so much also later; left out where the body as it is does. */
+  /** The body with the amount in it, where the accepted body names none. */
   body?: unknown;
 }
 
@@ -38,9 +38,10 @@ export async function askSecond(
   { personId, operation, leastRole, request }: AskedAct,
   moved: Moved | undefined,
 ): Promise<string | undefined> {
+  const { amount = null, currency = null } = moved ?? {};
   // Two acts of a person at once count one after the other.
   const limit = await trx.row<{ entityId: string; above: string | null; isDisabled: boolean }>`
-    SELECT e.id AS entity_id, e.two_person_above ->> ${moved?.currency ?? null}::text AS above,
+    SELECT e.id AS entity_id, e.two_person_above ->> ${currency}::text AS above,
       p.disabled_at IS NOT NULL AS is_disabled
     FROM persons p JOIN entities e ON e.id = p.entity_id
     WHERE p.id = ${personId} AND e.two_person_above IS NOT NULL FOR NO KEY UPDATE OF p`;
@@ -49,15 +50,15 @@ export async function askSecond(
   if (limit === undefined || (moved && limit.above === null)) return undefined;
   const { alone } = await trx.oneRow<{ alone: bigint }>`
     SELECT coalesce(sum(amount), 0) AS alone FROM person_acts
-    WHERE person_id = ${personId} AND currency = ${moved?.currency ?? null} AND state = 'alone'
+    WHERE person_id = ${personId} AND currency = ${currency} AND state = 'alone'
       AND created_at > clock_timestamp() - ${ACT_WINDOW}::interval`;
-  const waits = !moved || waitsForSecond({ above: BigInt(limit.above ?? 0), alone, amount: moved.amount });
+  const waits = amount === null || waitsForSecond({ above: BigInt(limit.above ?? 0), alone, amount });
   const id = newId('waitingAct');
   const kept = waits ? encrypt(trx.keyring, JSON.stringify(request), requestPlace(id)) : null;
   await trx.rows`
     INSERT INTO person_acts (id, entity_id, person_id, operation, least_role, request_encrypted, amount, currency, state)
-    VALUES (${id}, ${limit.entityId}, ${personId}, ${operation}, ${leastRole}, ${kept}, ${moved?.amount ?? null},
-      ${moved?.currency ?? null}, ${waits ? 'waiting' : 'alone'})`;
+    VALUES (${id}, ${limit.entityId}, ${personId}, ${operation}, ${leastRole}, ${kept}, ${amount}, ${currency},
+      ${waits ? 'waiting' : 'alone'})`;
   return waits ? id : undefined;
 }
 
@@ -131,8 +132,8 @@ export async function readAct(db: Executor, entityId: string, actId: string): Pr
 }
 
 /**
- * Decides an act that is open, or that this very transaction has approved. Of two persons at once
- * the second decides nothing.
+ * Decides an act that is open, or that this very transaction has approved. The second of two
+ * persons at once decides nothing.
  *
  * @param refusal the code by which the approved act was refused
  * @returns whether it was decided

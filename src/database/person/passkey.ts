@@ -65,7 +65,7 @@ export async function addPasskey(
   person: Pick<Holder, 'entityId' | 'personId' | 'passkeyId'>,
   passkey: NewPasskey,
 ): Promise<void> {
-  // As an invitation does: a passkey that one ends adds no other meanwhile.
+  // An invitation locks it too: a passkey that it ends adds no other meanwhile.
   await lockEntityOf(trx, person.personId);
   const { count, isThere } = await trx.oneRow<{ count: number; isThere: boolean }>`
     SELECT count(*)::int AS count, coalesce(bool_or(credential_id = ${person.passkeyId}), false) AS is_there
@@ -83,11 +83,8 @@ async function insertPasskey(
   { entityId, personId }: Pick<Holder, 'entityId' | 'personId'>,
   { credentialId, publicKey, counter }: NewPasskey,
 ): Promise<void> {
-  const key = encrypt(
-    trx.keyring,
-    Buffer.from(publicKey).toString('base64'),
-    publicKeyPlace(personId, credentialId),
-  );
+  const place = publicKeyPlace(personId, credentialId);
+  const key = encrypt(trx.keyring, Buffer.from(publicKey).toString('base64'), place);
   const made = trx.row<object>`
     INSERT INTO passkeys (credential_id, person_id, entity_id, public_key_encrypted, counter)
     VALUES (${credentialId}, ${personId}, ${entityId}, ${key}, ${counter})

@@ -115,27 +115,26 @@ export async function changePerson(
   named: Named,
   change: { role: PersonRole } | { disabled: boolean },
 ): Promise<Omit<Person, 'email'>> {
-  const before = await lockPerson(trx, named);
-  const { personId } = before;
-  const { role, disabled } = { ...before, ...change };
+  const { personId, entityId, role, disabled } = await lockPerson(trx, named);
+  const before = { personId, role, disabled };
+  const after = { ...before, ...change };
   const set = trx.oneRow<object>`
-    UPDATE persons SET role = ${role},
-      disabled_at = CASE WHEN ${disabled}::boolean THEN coalesce(disabled_at, clock_timestamp()) END
+    UPDATE persons SET role = ${after.role},
+      disabled_at = CASE WHEN ${after.disabled}::boolean THEN coalesce(disabled_at, clock_timestamp()) END
     WHERE id = ${personId} RETURNING id`;
-  // A link of the time before must not open again with the person.
-  if (disabled) await trx.rows`DELETE FROM invitations WHERE person_id = ${personId}`;
-  if (disabled || !mayAct(role, before.role)) await lapseActs(trx, personId);
+  // An older link must not open again once the person is enabled.
+  if (after.disabled) await trx.rows`DELETE FROM invitations WHERE person_id = ${personId}`;
+  if (after.disabled || !mayAct(after.role, role)) await lapseActs(trx, personId);
   await act(trx, by, set, () => ({
-    action: 'role' in change ? 'person.role_set' : disabled ? 'person.disabled' : 'person.enabled',
-    entityId: before.entityId,
-    before: { personId, role: before.role, disabled: before.disabled },
-    after: { personId, role, disabled },
+    action: 'role' in change ? 'person.role_set' : after.disabled ? 'person.disabled' : 'person.enabled',
+    entityId,
+    before,
+    after,
   }));
-  const wasAdmin = before.role === 'admin' && !before.disabled;
-  if (wasAdmin && !(await hasAdmin(trx, before.entityId)))
+  if (role === 'admin' && !disabled && !(await hasAdmin(trx, entityId)))
     throw new Failure('last_admin', 'It is the last admin who is not disabled: make another one first');
-  await closeSecretSignIn(trx, before.entityId);
-  return { personId, role, disabled };
+  await closeSecretSignIn(trx, entityId);
+  return after;
 }
 
 async function hasAdmin(trx: Transaction, entityId: string): Promise<boolean> {

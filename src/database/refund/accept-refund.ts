@@ -80,14 +80,14 @@ export async function moneyOfRefund(
   const charge = await lockCharge(trx, merchantId, wish.reference);
   const wished = wishedPart(charge, wish);
   const refundable = await readRefundable(trx, charge.id);
-  const refusal = refundRefusal(refundable, wished ?? undefined);
+  const refusal = refundRefusal(refundable, wished);
   if (refusal) throw refusal;
   return { amount: wished ?? refundable.untaken - refundable.held, currency: charge.currency };
 }
 
 /** @throws Failure invalid_request */
-function wishedPart({ currency }: Charge, { amount }: Wish): bigint | null {
-  if (amount === undefined) return null;
+function wishedPart({ currency }: Charge, { amount }: Wish): bigint | undefined {
+  if (amount === undefined) return undefined;
   const wished = parseAmount(amount, currency);
   if (!wished.ok) throw invalidRequest([{ path: 'amount', message: wished.reason }]);
   return wished.value;
@@ -103,10 +103,10 @@ function wishedPart({ currency }: Charge, { amount }: Wish): bigint | null {
 export async function initiateRefund(trx: Executor, merchantId: string, wish: Wish): Promise<RefundRecord> {
   const charge = await lockCharge(trx, merchantId, wish.reference);
   const wished = wishedPart(charge, wish);
-  const { part: amount, ...before } = await takePart(trx, charge.id, wished);
+  const { part: amount, ...before } = await takePart(trx, charge.id, wished ?? null);
   const { lookupId, bankTransactionId } = charge;
   if (amount === null || bankTransactionId === null)
-    throw refundRefusal(before, wished ?? undefined) ?? new Error(`${charge.id} took no refund`);
+    throw refundRefusal(before, wished) ?? new Error(`${charge.id} took no refund`);
   const merchant = await merchantProfile(trx, merchantId);
   const refundId = newId('refund');
   const deliveryId = newId('delivery');

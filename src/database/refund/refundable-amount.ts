@@ -6,7 +6,6 @@ import { HELD_OF_CHARGE } from '../reconciliation-exception/held-amount';
 const REFUNDABLE = `b.status, b.amount - b.refunded_amount - b.written_off_amount - b.reversed_amount AS untaken,
   ${HELD_OF_CHARGE}`;
 
-/** What can still be refunded of a charge. */
 export const readRefundable = (trx: Executor, chargeId: string) =>
   trx.oneRow<Refundable>`
     SELECT ${raw(REFUNDABLE)} AS held FROM billing_requests b WHERE b.id = ${chargeId}`;

@@ -135,9 +135,10 @@ export async function stageBankFile(
 
 /** @throws Failure invalid_request */
 function requireInOrder(from: string | undefined, through: string | undefined, today: string): void {
-  if (through !== undefined && through > today) {
+  for (const [name, day] of Object.entries({ through, from })) {
+    if (day === undefined || day <= today) continue;
     const message = `is later than ${today}, the day that it is for the bank`;
-    throw invalidRequest([{ path: 'query.through', message }]);
+    throw invalidRequest([{ path: `query.${name}`, message }]);
   }
   if (from !== undefined && through !== undefined && from > through) {
     throw invalidRequest([{ path: 'query.from', message: 'must not be later than through' }]);

@@ -373,6 +373,10 @@ describe('the days that a bank says its file covers', () => {
         { path: 'query.through', message: expect.stringContaining(`later than ${today}`) as string },
       ],
       [
+        `?from=${addDays(today, 1)}`,
+        { path: 'query.from', message: expect.stringContaining(`later than ${today}`) as string },
+      ],
+      [
         `?from=${today}&through=${earlier()}`,
         { path: 'query.from', message: 'must not be later than through' },
       ],
