@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import { untilAborted } from '../src/process/deadline';
+import { HEAP } from '../src/start/own-program';
 import { onDatabase } from '../src/database/pool/one-connection';
 import { startScript } from '../test/parties/process';
 import { runCommand, say, wholeNumber, type Stops } from '../scripts/command';
@@ -18,6 +19,7 @@ import {
   GROUPS,
   LARGEST_CALL,
   QUICK,
+  WARM_UP,
   type Group,
   type Sizes,
   type Work,
@@ -84,9 +86,12 @@ async function run(stops: Stops, signal: AbortSignal): Promise<{ report: Report;
   const { temporal, environment, engine, network, gauges, failing } = setUp;
   const floor = await TemporalFloor.start(engine.temporalAddress, engine.namespace);
   stops.push(() => floor.stop());
-  const http = await startScript<{ port: number }>(built('bench/floor/http'), {
-    API_URL: engine.apiUrl,
-  });
+  const http = await startScript<{ port: number }>(
+    built('bench/floor/http'),
+    { API_URL: engine.apiUrl },
+    undefined,
+    HEAP.API,
+  );
   stops.push(() => http.stop());
   const sameShape = await SameShapeFloor.start(engine, environment, network.merchant);
   stops.push(() => sameShape.stop());
@@ -165,19 +170,6 @@ function workOn(
   };
 }
 
-/** Compiled code and open connections, for all that is measured after. */
-const WARM_UP: Sizes = {
-  rounds: 1,
-  roundsMax: 1,
-  idleS: 0,
-  charges: 50,
-  calls: 5,
-  reads: 1_000,
-  schedules: 20,
-  probes: 5,
-  crowd: 100,
-};
-
 async function inRounds(
   groups: Group[],
   work: DoWork,
@@ -185,9 +177,10 @@ async function inRounds(
   sizes: Sizes,
 ): Promise<{ idle: Record<string, number>; samples: Samples }> {
   say('Warming up …');
-  // Charges in any case, for there must be something to read.
-  await work.single(WARM_UP);
-  for (const group of groups) for (const name of GROUPS[group]) await work[name](WARM_UP);
+  const warmUp = options.quick ? WARM_UP.quick : WARM_UP.full;
+  // Reads need something to read, and probes a warm engine.
+  if (options.only === 'reads' || options.only === 'starvation') await work.single(warmUp);
+  for (const group of groups) for (const name of GROUPS[group]) await work[name](warmUp);
   say(`Measuring ${sizes.idleS} s in which nothing is asked …`);
   const { cpu, countedMs } = await measure(gauges, 1, () => wait(sizes.idleS * 1000));
   const idle = Object.fromEntries(Object.entries(cpu).map(([name, ms]) => [name, (ms / countedMs) * 1000]));

@@ -1,7 +1,7 @@
 import Table from 'cli-table3';
 import type { Books } from './audit';
 import type { Writes } from './gauges';
-import { ENGINE_ALONE, GOALS, OWN_PROCESSES, TITLE, type Goal, type Sizes, type Work } from './plan';
+import { GOALS, OWN_PROCESSES, TITLE, type Goal, type Sizes, type Work } from './plan';
 import type { Run } from './result';
 import { percentile, spread, type Sample, type Spread } from './sample';
 
@@ -131,7 +131,7 @@ function reportGoal(goal: Goal, samples: Samples): GoalReport[] {
     const measured = MEASURED[of](work, sample);
     if (beside === undefined) return [measured];
     const floor = samples[beside]?.[round];
-    return floor ? [measured / MEASURED[of === 'own' ? 'cpu' : of](beside, floor)] : [];
+    return floor ? [measured / MEASURED[of](beside, floor)] : [];
   });
   if (ratios.length === 0) return [];
   const measured = spread(ratios);
@@ -150,7 +150,6 @@ export const areSteady = (works: readonly Work[], samples: Samples): boolean =>
 const MEASURED: Record<Goal['of'], (work: Work, sample: Sample) => number> = {
   speed: (_, sample) => perSecond(sample),
   cpu: (work, sample) => cpuOf(OWN_PROCESSES[work], sample),
-  own: (_, sample) => cpuOf(ENGINE_ALONE, sample),
   end: (_, { probed }) => percentile(probed?.doneMs ?? [], 0.95),
   log: (_, { writes, units }) => (writes['Postgres']?.walKb ?? 0) / units,
 };
@@ -240,7 +239,6 @@ function probesTable(works: WorkReport[]): string {
 const GOAL_NAME = {
   speed: 'a second',
   cpu: 'CPU',
-  own: 'CPU without Temporal',
   end: 'p95 to the end',
   log: 'write-ahead log, kB',
 };

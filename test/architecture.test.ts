@@ -77,7 +77,12 @@ const ARROWS: Record<string, readonly string[]> = {
   // Callers: they know of the network what any caller knows, and use its client.
   'packages/sandbox/src': ['domain', 'packages/client/src'],
   // For browsers: they know of the engine what the API tells, its currencies and webhooks by name.
-  'packages/pages/browser': ['packages/sandbox/src/state', 'domain/currency', 'domain/webhook/webhook'],
+  'packages/pages/browser': [
+    'packages/sandbox/src/state',
+    'domain/currency',
+    'domain/person',
+    'domain/webhook/webhook',
+  ],
   'packages/pages/src': ['api/app', 'api/openapi/document', 'settings/config', 'site/build'],
   'site/browser': [],
   site: ['packages/client/src/api.generated'],

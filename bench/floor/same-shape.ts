@@ -1,3 +1,4 @@
+import { HEAP } from '../../src/start/own-program';
 import { ApiClient } from '../../test/parties/client';
 import { Operator } from '../../test/parties/operator';
 import { PartyControl } from '../../test/parties/control';
@@ -32,14 +33,19 @@ export class SameShapeFloor {
     const processes = new PartyProcesses();
     try {
       const url = await processes.urlOf(
-        startScript(built('bench/floor/charge'), {
-          API_URL: engine.apiUrl,
-          DATABASE_URL: engine.ownerUrl,
-          TEMPORAL_ADDRESS: engine.temporalAddress,
-          TEMPORAL_NAMESPACE: engine.namespace,
-          BANK_SECRET: bank.webhookSecret,
-          MERCHANT_SECRET: merchant.webhookSecret,
-        }),
+        startScript(
+          built('bench/floor/charge'),
+          {
+            API_URL: engine.apiUrl,
+            DATABASE_URL: engine.ownerUrl,
+            TEMPORAL_ADDRESS: engine.temporalAddress,
+            TEMPORAL_NAMESPACE: engine.namespace,
+            BANK_SECRET: bank.webhookSecret,
+            MERCHANT_SECRET: merchant.webhookSecret,
+          },
+          undefined,
+          HEAP.worker,
+        ),
       );
       const bankControl = new PartyControl(await processes.urlOf(startBankProcess(url, bank)));
       const control = new PartyControl(await processes.urlOf(startMerchantProcess(merchant)));

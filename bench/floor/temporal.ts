@@ -1,4 +1,5 @@
 import { Client, Connection } from '@temporalio/client';
+import { HEAP } from '../../src/start/own-program';
 import { startScript, type Child } from '../../test/parties/process';
 import { built } from '../build';
 import { Arrivals, inFlight } from '../load';
@@ -25,12 +26,13 @@ export class TemporalFloor {
       await connection.close();
     });
     const environment = { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace };
-    worker = await startScript(built('bench/floor/worker'), environment, (said) => {
+    const listen = (said: unknown) => {
       const message = said as FloorMessage;
       if (message === 'ready') return;
       if ('asked' in message) floor.asked.report(message.asked);
       else floor.finished.report(message.finished);
-    });
+    };
+    worker = await startScript(built('bench/floor/worker'), environment, listen, HEAP.worker);
     return floor;
   }
 

@@ -77,7 +77,7 @@ function inWords(event: RecordedAuditEvent, names: ReadonlyMap<string, string>):
     const name = names.get(id);
     return name === undefined ? id : `${name} (${id})`;
   };
-  const role = after && 'commitId' in after && 'role' in after ? `the ${String(after.role)} ` : '';
+  const role = after && 'actorRole' in after ? `the ${String(after.actorRole)} ` : '';
   const below = [
     ['of', entityId !== actor && entityId !== null && named(entityId)],
     ['before', before && JSON.stringify(before).slice(0, VALUE_MAX)],

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import {
   addClient,
-  CLIENT_STANDING_TTL_MS,
+  STANDING_TTL_MS,
   disableClient,
   findClient,
   listClients,
@@ -11,7 +11,7 @@ import {
 import { requireRing } from '../database/key-rotation/claim-keyring';
 import { OperatorError } from '../domain/failures';
 import { NAME_MAX, parseText } from '../domain/plain-text';
-import type { Scope } from '../domain/scope';
+import { parseScopes, SCOPES, type Scope } from '../domain/scope';
 import { command, onEngine, shownOnce, unknownEntity } from './command';
 import * as options from './options';
 import { tableOf } from './output';
@@ -27,9 +27,14 @@ export function fill(client: Command): void {
   const named = options.parsedOption('--name <name>', 'the system that uses it', (given) =>
     parseText(given, NAME_MAX),
   );
+  const scoped = options.parsedOption(
+    '--scopes <scopes>',
+    `what the system does: some of ${SCOPES.join(',')}`,
+    (given) => parseScopes(given.split(',')),
+  );
   ofEntity('add', 'give a party one more client; its secret is shown once')
     .addOption(named.makeOptionMandatory())
-    .addOption(options.scopesOption('what the system does').makeOptionMandatory())
+    .addOption(scoped.makeOptionMandatory())
     .addOption(options.reasonOption())
     .action(
       onEngine(async (db, _config, { entity: entityId, name, scopes, ...given }: Added) => {
@@ -68,7 +73,7 @@ export function fill(client: Command): void {
       const ended = await db.transaction((trx) => disableClient(trx, options.operator(given), clientId));
       if (ended === undefined) throw unknownClient();
       // A process that has just looked takes its tokens for as long.
-      await sleep(CLIENT_STANDING_TTL_MS);
+      await sleep(STANDING_TTL_MS);
       return { json: ended, text: `${clientId} is disabled for good; its tokens are refused` };
     }),
   );

@@ -13,9 +13,9 @@ export interface Outcome {
 }
 
 /** An outcome with a secret. */
-export const shownOnce = (made: object): Outcome => ({
+export const shownOnce = (made: object, advice = 'Keep what is secret now'): Outcome => ({
   json: made,
-  text: `${factsOf(Object.entries(made) as [string, string][])}\nKeep what is secret now: it is not shown again.`,
+  text: `${factsOf(Object.entries(made) as [string, string][])}\n${advice}: it is not shown again.`,
 });
 
 export const unknownEntity = (what = 'entity') =>

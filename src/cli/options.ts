@@ -4,7 +4,6 @@ import { parseDay, parseInstant, parseMonth } from '../domain/calendar';
 import { OperatorError } from '../domain/failures';
 import { accept, refuse, type Parsed } from '../domain/parsed';
 import { DESCRIPTION_MAX, parseText } from '../domain/plain-text';
-import { parseScopes, SCOPES } from '../domain/scope';
 import { operatorActor } from '../process/operator';
 
 /** Options of every command that leaves an audit event. */
@@ -18,11 +17,6 @@ export interface AtOnce extends Explained {
 }
 
 export const atOnceOption = () => new Option('--now', 'the old one is dead at once: for one that has leaked');
-
-export const scopesOption = (description: string) =>
-  parsedOption('--scopes <scopes>', `${description}: some of ${SCOPES.join(',')}`, (given) =>
-    parseScopes(given.split(',')),
-  );
 
 /** A new one for each command, because commander keeps in it what was given. */
 export const reasonOption = () =>

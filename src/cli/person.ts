@@ -2,14 +2,13 @@ import { Argument, Option, type Command } from 'commander';
 import { addPerson, changePerson, invitePerson, listPersons, type Invited } from '../database/person/person';
 import { findEntity } from '../database/entity/create-entity';
 import { requireRing } from '../database/key-rotation/claim-keyring';
-import type { Database, Transaction } from '../database/pool/connection';
+import type { Database } from '../database/pool/connection';
 import { parseEmail } from '../domain/contact';
-import { OperatorError } from '../domain/failures';
 import { PERSON_ROLES, shownInvitation, type PersonRole } from '../domain/person';
 import type { Config } from '../settings/config';
-import { command, onEngine, unknownEntity, type Outcome } from './command';
+import { command, onEngine, shownOnce, unknownEntity, type Outcome } from './command';
 import { operator, parsedOption, reasonOption, type Explained } from './options';
-import { factsOf, tableOf } from './output';
+import { tableOf } from './output';
 
 interface NewPerson extends Explained {
   entity: string;
@@ -64,9 +63,8 @@ async function add(
   config: Config,
   { entity, email, role, ...options }: NewPerson,
 ): Promise<Outcome> {
-  const added = await db.transaction((trx) => addPerson(trx, operator(options), entity, { email, role }));
-  if (added === undefined) throw unknownEntity();
-  return shownOnce(config, added);
+  const by = operator(options);
+  return shownLink(config, await db.transaction((trx) => addPerson(trx, by, entity, { email, role })));
 }
 
 async function list(db: Database, _config: Config, { entity }: { entity: string }): Promise<Outcome> {
@@ -82,27 +80,15 @@ async function change(
   options: Explained,
   to: Parameters<typeof changePerson>[3],
 ): Promise<Outcome> {
-  const changed = await known(db, (trx) => changePerson(trx, operator(options), { personId }, to));
-  const { role, disabled } = changed;
-  return { json: changed, text: `${personId} is ${disabled ? 'disabled' : `a ${role}`} now` };
+  const by = operator(options);
+  const changed = await db.transaction((trx) => changePerson(trx, by, { personId }, to));
+  return { json: changed, text: `${personId} is ${changed.disabled ? 'disabled' : `a ${changed.role}`} now` };
 }
 
 async function invite(db: Database, config: Config, personId: string, options: Explained): Promise<Outcome> {
-  return shownOnce(config, await known(db, (trx) => invitePerson(trx, operator(options), { personId })));
+  const by = operator(options);
+  return shownLink(config, await db.transaction((trx) => invitePerson(trx, by, { personId })));
 }
 
-async function known<Result>(
-  db: Database,
-  work: (trx: Transaction) => Promise<Result | undefined>,
-): Promise<Result> {
-  const result = await db.transaction(work);
-  if (result === undefined)
-    throw new OperatorError('there is no such person: see "assent person list --entity ID"');
-  return result;
-}
-
-function shownOnce(config: Config, invited: Invited): Outcome {
-  const json = shownInvitation(config.CONSOLE_URL, invited);
-  const text = `${factsOf(Object.entries(json))}\nThe link is good for 24 hours, and once: it is not shown again.`;
-  return { json, text };
-}
+const shownLink = ({ CONSOLE_URL }: Config, invited: Invited): Outcome =>
+  shownOnce(shownInvitation(CONSOLE_URL, invited), 'The link is good for 24 hours, and once');

@@ -3,22 +3,21 @@ import { recordAuditEvent } from '../database/record/audit-event';
 import { readStanding } from '../database/entity/create-entity';
 import { createAccessTokens } from '../database/keys/access-token';
 import { OperatorError } from '../domain/failures';
-import { SCOPES, type Scope } from '../domain/scope';
+import { SCOPES } from '../domain/scope';
 import { onEngine, takingJson, unknownEntity } from './command';
-import { operator, reasonOption, scopesOption, type Explained } from './options';
+import { operator, reasonOption, type Explained } from './options';
 
 export function fill(token: Command): void {
   takingJson(token)
     .argument('<entityId>')
-    .addOption(scopesOption('what it may do').default(SCOPES, 'all'))
     .addOption(reasonOption())
     .action(
-      onEngine(async (db, config, entityId: string, options: Explained & { scopes: Scope[] }) => {
+      onEngine(async (db, config, entityId: string, options: Explained) => {
         const found = await readStanding(db, entityId);
         if (found === undefined) throw unknownEntity();
         if (!found.active)
           throw new OperatorError('this entity is disabled: "assent entity enable" lets it in again');
-        const issued = await createAccessTokens({ db, config }).issue({ ...options, ...found, entityId });
+        const issued = await createAccessTokens({ db, config }).issue({ ...found, entityId, scopes: SCOPES });
         const { token: accessToken, tokenId, expiresInS, scope } = issued;
         // The audit event must exist before the token is printed.
         await db.transaction((trx) =>

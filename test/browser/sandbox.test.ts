@@ -423,6 +423,10 @@ it('lets a customer tighten limits, pause until a day, resume, skip a charge, an
   await expectShown(button('Skip'));
   await button('Skip').click();
   await expectShown(own.getByText(', skipped'));
+  await button('Unskip').click();
+  await own.getByText(', skipped').waitFor({ state: 'hidden' });
+  await button('Skip').click();
+  await expectShown(own.getByText(', skipped'));
   const { scheduleId } =
     (await shop.call('listSchedules', { query: { status: 'active' } })).data.schedules.find(
       ({ amount }) => amount === 1500,

@@ -1,4 +1,4 @@
-import { addClient, CLIENT_STANDING_TTL_MS } from '../../src/database/entity/client-credential';
+import { addClient, STANDING_TTL_MS } from '../../src/database/entity/client-credential';
 import { apiOfFile, enter, send, signIn, tokenOf } from '../support/api';
 import { createCli } from '../support/cli';
 import { keys } from '../support/keyring';
@@ -75,7 +75,7 @@ it('has the prompt back after a client’s end only when no process takes its to
   const { clientId, ...secret } = await add(entityId, 'leaked', 'read');
   const token = await tokenOf(api, { clientId, ...secret });
   // The process looks at the last moment, and remembers it from then on.
-  const isUsed = setInterval(() => void status(token), CLIENT_STANDING_TTL_MS / 20);
+  const isUsed = setInterval(() => void status(token), STANDING_TTL_MS / 20);
   const ended = await cli.json('client', 'disable', clientId, '--reason', 'leaked');
   clearInterval(isUsed);
   expect(ended).toEqual({ clientId, entityId, name: 'leaked', scopes: ['read'], disabled: true });

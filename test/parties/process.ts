@@ -18,16 +18,19 @@ const READY_WITHIN_MS = 120_000;
  * arguments are shown to every user of the machine.
  *
  * @param listen gets every message after that
+ * @param flags of Node
  * @throws Error where it ends, or says nothing in time
  */
 export async function startScript<Ready>(
   script: string,
   environment: Record<string, string>,
   listen: (message: unknown) => void = () => undefined,
+  flags: readonly string[] = [],
 ): Promise<Child<Ready>> {
+  const compiler = extname(script) === '.ts' ? ['--import', pathToFileURL(require.resolve('tsx')).href] : [];
   const child = fork(script, {
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
-    execArgv: extname(script) === '.ts' ? ['--import', pathToFileURL(require.resolve('tsx')).href] : [],
+    execArgv: [...flags, ...compiler],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   const exit = once(child, 'exit');

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { buildChanged } from './changed-build';
 import { MUTATIONS, SEED } from './mutations';
-import { iso } from './oracle/both';
+import { iso, type Difference } from './oracle/both';
 import { makePlan, startYearFrom } from './make-plan';
 import { prove } from './years';
 
@@ -13,7 +13,7 @@ export interface Verdict {
   found: string | undefined;
 }
 
-/** So few that all of the faults are tried in an hour or two. */
+/** So few that all of the faults are tried within an hour. */
 const BILLINGS = 30;
 
 export async function proveMutants(
@@ -28,10 +28,7 @@ export async function proveMutants(
     const root = await mkdtemp(path.join(tmpdir(), 'assent-mutant-'));
     try {
       await buildChanged(root, changes);
-      const plan = makePlan(seed, BILLINGS, startYearFrom(new Date()));
-      const proof = await prove(plan, { calm: !withDeaths, root, keep: false }, () => undefined, signal);
-      const [first] = proof.differences;
-      const found = first ? `${iso(first.at)} ${first.who}: ${first.what}` : proof.books[0];
+      const found = await firstFound(seed, { calm: !withDeaths, root }, signal);
       say(found ?? 'NOT FOUND');
       verdicts.push({ name, found });
     } finally {
@@ -39,4 +36,27 @@ export async function proveMutants(
     }
   }
   return verdicts;
+}
+
+/** Ends with the first difference: the rest of the years would prove no more. */
+async function firstFound(
+  seed: number,
+  options: { calm: boolean; root: string },
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const plan = makePlan(seed, BILLINGS, startYearFrom(new Date()));
+  const enough = new AbortController();
+  let first: Difference | undefined;
+  const report = (difference: Difference) => {
+    first ??= difference;
+    enough.abort();
+  };
+  const either = AbortSignal.any([signal, enough.signal]);
+  const proof = await prove(plan, { ...options, keep: false, report }, () => undefined, either).catch(
+    (error: unknown) => {
+      if (!first) throw error;
+    },
+  );
+  signal.throwIfAborted();
+  return first ? `${iso(first.at)} ${first.who}: ${first.what}` : proof?.books[0];
 }

@@ -38,6 +38,8 @@ export interface ProofOptions {
   root?: string;
   /** Logs and data, where something is found: true unless given. */
   keep?: boolean;
+  /** Hears of differences as they are found. */
+  report?: (difference: Difference) => void;
 }
 
 /**
@@ -64,7 +66,7 @@ const MERCHANTS_AT_ONCE = 16;
 
 export async function prove(
   plan: Plan,
-  { calm, root, keep: keepable = true }: ProofOptions,
+  { calm, root, keep: keepable = true, report = () => undefined }: ProofOptions,
   say: (line: string) => void,
   signal: AbortSignal,
 ): Promise<Proof> {
@@ -76,7 +78,7 @@ export async function prove(
   try {
     const watch = new Watch(signal);
     const cast = await assemble(engine, watch, stops);
-    const proof = await play({ engine, watch, cast, plan, calm, signal }, say);
+    const proof = await play({ engine, watch, cast, plan, calm, signal }, say, report);
     keep = keepable && proof.differences.length + proof.books.length > 0;
     return { ...proof, folder: keep ? engine.folder : undefined };
   } catch (error) {
@@ -95,7 +97,11 @@ interface Account {
   file: BankFile;
 }
 
-async function play(stage: Stage, say: (line: string) => void): Promise<Omit<Proof, 'folder'>> {
+async function play(
+  stage: Stage,
+  say: (line: string) => void,
+  report: (difference: Difference) => void,
+): Promise<Omit<Proof, 'folder'>> {
   const { engine, watch, cast, plan, signal } = stage;
   const payments = await openPayments(stage);
   // Each is predicted again when it is compared: all at once would be too much to keep.
@@ -111,13 +117,17 @@ async function play(stage: Stage, say: (line: string) => void): Promise<Omit<Pro
     file: new BankFile(plan.zone, n),
   }));
   const differences: Difference[] = [];
+  const note = (found: Difference[]) => {
+    differences.push(...found);
+    found.forEach(report);
+  };
   const find = async (who: string, work: () => Promise<Difference[] | void>) => {
-    differences.push(...(await foundBy(stage, who, work)));
+    note(await foundBy(stage, who, work));
   };
   let done = 0;
   const live = async (one: MerchantPlan) => {
     const own = inOrder(await liveThrough(stage, one, accounts));
-    differences.push(...own);
+    note(own);
     done += 1;
     const took = ((Date.now() - startedAt) / 60_000).toFixed(1);
     say(`${took} min: ${done} of ${plan.merchants.length} merchants, ${cast.ended} charges`);
@@ -155,7 +165,7 @@ async function play(stage: Stage, say: (line: string) => void): Promise<Omit<Pro
     });
   }
   const met = [...watch.surprises, ...cast.banks.flatMap(forged)];
-  differences.push(...met.map((what) => ({ at: plan.endAt, who: 'a caller', what })));
+  note(met.map((what) => ({ at: plan.endAt, who: 'a caller', what })));
   const books = [...(await engine.complaints('books', 'verify')), ...(await engine.complaints('reconcile'))];
   return { plan, billings, charges, killed, yearsMs, differences: inOrder(differences), books };
 }

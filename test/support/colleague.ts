@@ -25,13 +25,12 @@ export async function colleague(api: ServedApi, entityId: string, role: PersonRo
   const { db } = api.deps;
   const { holder, email } = await db.transaction(async (trx) => {
     const added = await addPerson(trx, OPERATOR, entityId, { email: `colleague${n}@example.com`, role });
-    if (!added) throw new Error(`${entityId} is no entity`);
     const passkey = {
       credentialId: `of-${added.personId}`,
       publicKey: Buffer.alloc(77),
       counter: 0,
     };
-    const used = await useInvitation(trx, { requestId: null }, added.invitation, passkey);
+    const used = await useInvitation(trx, { requestId: null }, added, passkey);
     if (!used) throw new Error('the invitation is refused');
     return { holder: used, email: added.email };
   });

@@ -175,6 +175,11 @@ export class Phone {
     return 'The next charge is skipped.';
   }
 
+  async unskip(scheduleId: string, n: number): Promise<string> {
+    await this.network.call('unskipBilling', { path: { scheduleId }, body: { n } });
+    return 'It is charged after all.';
+  }
+
   async revoke({ id }: Permission): Promise<string> {
     const body = { customerDecision: 'deny' } as const;
     const { pending = [] } = (await this.network.call('changeDecision', { path: { id }, body })).data;

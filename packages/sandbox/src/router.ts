@@ -75,12 +75,15 @@ function actsOf(sandbox: Sandbox): Map<string, (body: unknown) => Promise<string
       ),
     ],
     ['resume', act(z.strictObject({ id }), (body) => phone.resume(permission(body.id)))],
-    [
-      'skip',
-      act(z.strictObject({ scheduleId: id, n: z.int().min(0) }), ({ scheduleId, n }) =>
-        phone.skip(scheduleId, n),
-      ),
-    ],
+    ...(['skip', 'unskip'] as const).map(
+      (name) =>
+        [
+          name,
+          act(z.strictObject({ scheduleId: id, n: z.int().min(0) }), ({ scheduleId, n }) =>
+            phone[name](scheduleId, n),
+          ),
+        ] as const,
+    ),
     ['revoke', act(z.strictObject({ id }), (body) => phone.revoke(permission(body.id)))],
     [
       'answer',

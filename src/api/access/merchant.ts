@@ -221,7 +221,7 @@ export const merchantRoutes = (config: Config) => [
     summary: 'Search merchants',
     description:
       'For a provider its merchants, for a bank those that have charged its customers, in order of their names. The text stands in the body, as in other searches.',
-    takes: { ...SEES_MERCHANTS, scope: 'read', person: 'viewer', body: merchantSearch, query: merchantPage },
+    takes: { ...SEES_MERCHANTS, scope: 'read', body: merchantSearch, query: merchantPage },
     answers: { 200: { description: '1 merchant', data: shown.pageOf('merchants', namedMerchant) } },
     handle: searchMerchants,
   }),

@@ -2,7 +2,7 @@ import { URLSearchParams } from 'node:url';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Claim } from '../../database/entity/client-credential';
 import { Failure, FAILURES } from '../../domain/failures';
-import type { Scope } from '../../domain/scope';
+import { parseScopes, type Scope } from '../../domain/scope';
 import type { ClientLogin } from '../http/client-login';
 import { failureOf, isOurs, sendFailureHeaders } from '../http/answer';
 import { CREDENTIALS_LIMIT_BYTES, readBytes } from '../http/body';
@@ -91,9 +91,8 @@ async function readTokenRequest(req: Request): Promise<{ claim: Claim; asked: st
 
 /** Scopes that are asked for, or all. @throws OAuthError for a scope that the client lacks */
 function narrowed(all: Scope[], asked = all.join(' ')): Scope[] {
-  const words = asked.split(' ');
-  const scopes = all.filter((scope) => words.includes(scope));
-  if (words.every((word) => scopes.some((scope) => scope === word))) return scopes;
+  const scopes = parseScopes(asked.split(' '), all);
+  if (scopes.ok) return scopes.value;
   throw new OAuthError('invalid_scope', `The scopes of this client are: ${all.join(' ')}`);
 }
 

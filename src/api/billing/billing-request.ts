@@ -22,6 +22,7 @@ import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
 import type { Caller } from '../http/caller';
 import { ANSWER, BANK, BILLERS, BOTH, MERCHANT } from '../http/callers';
+import { takeAnswer } from '../http/idempotency';
 import { acceptedItem, refusedItem } from '../http/items';
 import type { BodyCall, Call, PathCall } from '../http/call';
 import { section } from '../http/route';
@@ -132,12 +133,8 @@ async function startWorkflow(
 export const DUPLICATE_TRANSACTION =
   'This bankTransactionId belongs to another transaction of yours: answer again with the right one.';
 
-async function respondToBillingRequest({
-  body,
-  caller,
-  takeAnswer,
-}: BodyCall<typeof schema.bankResponseBody>) {
-  const taken = await takeAnswer((trx) =>
+async function respondToBillingRequest({ body, caller, deps }: BodyCall<typeof schema.bankResponseBody>) {
+  const taken = await takeAnswer(deps, (trx) =>
     answerBillingRequest(trx, caller.entityId, body.billingRequestId, {
       ...body.answer,
       batchId: body.batchId,

@@ -11,6 +11,7 @@ import { shownLimits } from '../../domain/spending-limit';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
 import { ANSWER, BOTH, MERCHANT } from '../http/callers';
+import { takeAnswer } from '../http/idempotency';
 import { acceptedItem, refusedItem } from '../http/items';
 import type { BodyCall, PathCall } from '../http/call';
 import { section } from '../http/route';
@@ -168,14 +169,14 @@ async function sendIntents(call: BodyCall<ReturnType<typeof intentBody>>) {
   });
 }
 
-async function respondToIntent({ body, caller, takeAnswer }: BodyCall<typeof intentResponseBody>) {
+async function respondToIntent({ body, caller, deps }: BodyCall<typeof intentResponseBody>) {
   const {
     agreed,
     limits,
     currency: of,
     pending,
     ...data
-  } = await takeAnswer((trx) =>
+  } = await takeAnswer(deps, (trx) =>
     answerIntent(trx, caller.entityId, {
       intentId: body.intentId,
       customerId: body.customerId,

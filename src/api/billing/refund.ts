@@ -14,6 +14,7 @@ import { formatAmount } from '../../domain/money';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
 import { ANSWER, ANYONE, MERCHANT } from '../http/callers';
+import { takeAnswer } from '../http/idempotency';
 import { listAnswer } from '../http/list';
 import type { BodyCall, PathCall, QueryCall } from '../http/call';
 import { section } from '../http/route';
@@ -132,14 +133,14 @@ async function startRefund({ accept, body, caller }: BodyCall<typeof refundBody>
   });
 }
 
-async function respondToRefund({ body, caller, takeAnswer }: BodyCall<typeof refundResponseBody>) {
+async function respondToRefund({ body, caller, deps }: BodyCall<typeof refundResponseBody>) {
   const { refundId, action, bankTransactionId, reason } = body;
   const answer: RefundAnswer = {
     action,
     bankTransactionId: (action === 'completed' && bankTransactionId) || null,
     reason: (action === 'rejected' && reason) || null,
   };
-  const { agreed, duplicate, ...data } = await takeAnswer((trx) =>
+  const { agreed, duplicate, ...data } = await takeAnswer(deps, (trx) =>
     answerRefund(trx, caller.entityId, refundId, answer),
   );
   // Thrown after the commit: what the bank says is kept, for money may have moved.

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/server';
 import { z } from 'zod';
-import { useOnce } from '../../database/entity/console-session';
+import { endForGood } from '../../database/entity/console-session';
 import { decryptOwn, encrypt, type EncryptedPlace } from '../../database/keyring/encrypt';
 import { openInvitee } from '../../database/person/invitation';
 import {
@@ -11,18 +10,16 @@ import {
   useInvitation,
   usePasskey,
   type Holder,
-  type NewPasskey,
 } from '../../database/person/passkey';
 import { findPerson } from '../../database/person/person';
 import type { Transaction } from '../../database/pool/connection';
 import type { Actor } from '../../database/record/audit-event';
 import { isId } from '../../domain/identifier/ids';
 import { Failure } from '../../domain/failures';
-import type { BodyCall, Call } from '../http/call';
-import { ANYONE } from '../http/callers';
+import { actorOf, type BodyCall, type Call } from '../http/call';
+import { personOf } from '../http/caller';
 import type { ApiDeps } from '../http/deps';
-import { UNDOCUMENTED } from '../http/operation';
-import { section } from '../http/route';
+import { consoleRow } from './row';
 
 /**
  * Passkeys (WebAuthn). The browser gets a challenge, and hands it back sealed with what the
@@ -34,7 +31,7 @@ const PLACE: EncryptedPlace = 'console.passkey:challenge';
 /** Long enough to find a security key and its PIN. */
 const VALID_MS = 5 * 60_000;
 
-/** As a session's id, it is kept among those that have ended. */
+/** A used challenge stands among ended sessions, whose ids have 40 characters at most. */
 const CHALLENGE_BYTES = 24;
 
 /** EdDSA, ES256 and RS256, whichever Node serves. */
@@ -77,7 +74,7 @@ const passkeyMade = z.strictObject({ sealed: z.string(), passkey: madePasskey })
 export const passkeyShown = z.strictObject({ sealed: z.string(), passkey: shownPasskey });
 export const invitationUsed = passkeyMade.extend({ invitation: z.string() });
 
-/** Both are about 1 kB, with RSA 2 kB. */
+/** A passkey that is made or shown has about 1 kB, with RSA 2 kB. */
 export const PASSKEY_LIMIT_BYTES = 16 * 1024;
 
 const relyingParty = ({ config: { CONSOLE_URL } }: ApiDeps) => ({
@@ -85,15 +82,11 @@ const relyingParty = ({ config: { CONSOLE_URL } }: ApiDeps) => ({
   expectedRPID: new URL(CONSOLE_URL).hostname,
 });
 
-function newChallenge({ db }: ApiDeps, personId?: string) {
-  const challenge = randomBytes(CHALLENGE_BYTES);
-  const kept: Challenge = {
-    challenge: challenge.toString('base64url'),
-    endsAt: Date.now() + VALID_MS,
-    personId,
-  };
-  const sealed = encrypt(db.keyring, JSON.stringify(kept), PLACE).toString('base64url');
-  return { challenge: Uint8Array.from(challenge), sealed };
+const newChallenge = () => Uint8Array.from(randomBytes(CHALLENGE_BYTES));
+
+function offer<Options extends { challenge: string }>({ db }: ApiDeps, options: Options, personId?: string) {
+  const kept: Challenge = { challenge: options.challenge, endsAt: Date.now() + VALID_MS, personId };
+  return { options, sealed: encrypt(db.keyring, JSON.stringify(kept), PLACE).toString('base64url') };
 }
 
 const refused = () => new Failure('unauthenticated', 'The passkey is not accepted: try again');
@@ -107,32 +100,26 @@ function opened({ db }: ApiDeps, sealed: string, personId?: string): Challenge {
 }
 
 /** @throws Failure unauthenticated where it was used before */
-async function spend(trx: Transaction, { challenge, endsAt }: Challenge): Promise<void> {
-  if (!(await useOnce(trx, { id: challenge, endsAt: new Date(endsAt) }))) throw refused();
+async function spend(trx: Transaction, { challenge: id, endsAt }: Challenge): Promise<void> {
+  if (!(await endForGood(trx, { id, endsAt }))) throw refused();
 }
 
 export async function signInOptions(deps: ApiDeps) {
-  const { challenge, sealed } = newChallenge(deps);
   const { generateAuthenticationOptions } = await webauthn();
   const options = await generateAuthenticationOptions({
     rpID: relyingParty(deps).expectedRPID,
-    challenge,
+    challenge: newChallenge(),
     userVerification: 'required',
     timeout: VALID_MS,
   });
-  return { options, sealed };
+  return offer(deps, options);
 }
 
 /**
  * @param personId of a person who is invited, or signed in
- * @param excluded passkeys whose authenticators make no other
+ * @param kept passkeys that stay, and whose authenticators make no other
  */
-export async function registrationOptions(
-  deps: ApiDeps,
-  personId: string,
-  { excluded }: { excluded: { id: string }[] },
-) {
-  const { challenge, sealed } = newChallenge(deps, personId);
+export async function registrationOptions(deps: ApiDeps, personId: string, kept: { credentialId: string }[]) {
   const person = await findPerson(deps.db, personId);
   if (!person) throw refused();
   const { generateRegistrationOptions } = await webauthn();
@@ -141,28 +128,29 @@ export async function registrationOptions(
     rpID: relyingParty(deps).expectedRPID,
     userID: Uint8Array.from(Buffer.from(personId)),
     userName: person.email,
-    challenge,
-    excludeCredentials: excluded,
+    challenge: newChallenge(),
+    excludeCredentials: kept.map(({ credentialId: id }) => ({ id })),
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     supportedAlgorithmIDs: ALGORITHMS,
     timeout: VALID_MS,
   });
-  return { options, sealed };
+  return offer(deps, options, personId);
 }
 
 /** The library throws errors of many kinds over what a caller sends. */
 async function accepted<Verified extends { verified: boolean }>(verify: () => Promise<Verified>) {
   const verified = await verify().catch(() => undefined);
   if (!verified?.verified) throw refused();
-  return verified;
+  return verified as Verified & { verified: true };
 }
 
 /** @throws Failure unauthenticated */
 async function newPasskey(
   deps: ApiDeps,
-  { challenge }: Challenge,
-  passkey: z.output<typeof madePasskey>,
-): Promise<NewPasskey> {
+  personId: string,
+  { sealed, passkey }: z.output<typeof passkeyMade>,
+) {
+  const kept = opened(deps, sealed, personId);
   const { verifyRegistrationResponse } = await webauthn();
   const { decodeAttestationObject, isoBase64URL } = await import('@simplewebauthn/server/helpers');
   const { registrationInfo } = await accepted(async () => {
@@ -172,14 +160,13 @@ async function newPasskey(
     return verifyRegistrationResponse({
       ...relyingParty(deps),
       response: passkey,
-      expectedChallenge: challenge,
+      expectedChallenge: kept.challenge,
       supportedAlgorithmIDs: ALGORITHMS,
     });
   });
-  if (!registrationInfo) throw refused();
   const { id, publicKey, counter } = registrationInfo.credential;
   if (id !== passkey.id || publicKey.length > PUBLIC_KEY_MAX_BYTES) throw refused();
-  return { credentialId: id, publicKey, counter };
+  return { kept, made: { credentialId: id, publicKey, counter } };
 }
 
 /** Uses the challenge up together with what it is for. @throws Failure unauthenticated */
@@ -220,88 +207,61 @@ export async function signInByPasskey(
 export async function signInByInvitation(
   deps: ApiDeps,
   request: Pick<Actor, 'requestId' | 'ownRequestId'>,
-  { invitation, sealed, passkey }: z.output<typeof invitationUsed>,
+  { invitation, ...given }: z.output<typeof invitationUsed>,
 ): Promise<Holder> {
   const personId = await openInvitee(deps.db, invitation);
   if (personId === undefined) throw refused();
-  const kept = opened(deps, sealed, personId);
-  const made = await newPasskey(deps, kept, passkey);
-  return once(deps, kept, (trx) => useInvitation(trx, request, invitation, made));
+  const { kept, made } = await newPasskey(deps, personId, given);
+  return once(deps, kept, (trx) => useInvitation(trx, request, { personId, invitation }, made));
 }
 
 /** A person's own, to which they add another from a session that one of them made. */
 
 async function showOwn({ caller, deps }: Call) {
-  const passkeys = await passkeysOf(deps.db, caller.person?.personId ?? '');
+  const { personId, passkeyId } = personOf(caller);
+  const passkeys = await passkeysOf(deps.db, personId);
   return {
     message: `${passkeys.length} passkeys`,
     data: {
       passkeys: passkeys.map(({ credentialId, createdAt }) => ({
         createdAt,
-        current: credentialId === caller.person?.passkeyId,
+        current: credentialId === passkeyId,
       })),
     },
   };
 }
 
 async function begin({ caller, deps }: Call) {
-  const personId = caller.person?.personId ?? '';
-  const excluded = (await passkeysOf(deps.db, personId)).map(({ credentialId }) => ({ id: credentialId }));
-  const data = await registrationOptions(deps, personId, { excluded });
+  const { personId } = personOf(caller);
+  const data = await registrationOptions(deps, personId, await passkeysOf(deps.db, personId));
   return { message: 'Make the passkey with these', data };
 }
 
+/** A 401 would end the session at its page; the session is as good as before. */
+function refusedProof(error: unknown): never {
+  if (!(error instanceof Failure && error.code === 'unauthenticated')) throw error;
+  throw new Failure(
+    'invalid_request',
+    'The passkey is not accepted, and you are still signed in: add it again',
+  );
+}
+
 async function add(call: BodyCall<typeof passkeyMade>) {
-  const { accept, body, caller, deps, requestId, ownRequestId } = call;
-  const { person } = caller;
-  if (!person) throw refused();
-  const kept = opened(deps, body.sealed, person.personId);
-  const made = await newPasskey(deps, kept, body.passkey);
-  return accept(async (trx) => {
-    await spend(trx, kept);
-    await addPasskey(trx, { requestId, ownRequestId }, { ...caller, ...person, role: caller.role }, made);
+  const { body, caller, deps } = call;
+  const person = personOf(caller);
+  const { kept, made } = await newPasskey(deps, person.personId, body).catch(refusedProof);
+  return call.accept(async (trx) => {
+    await spend(trx, kept).catch(refusedProof);
+    await addPasskey(trx, actorOf(call), { ...person, entityId: caller.entityId }, made);
     return { message: 'You may sign in by it from now on' };
   });
 }
 
-const row = section('Console');
-const VIEWER = { ...ANYONE, person: 'viewer', scope: 'manage' } as const;
+const PASSKEYS = '/v1/console/passkeys';
+const VIEWER = { person: 'viewer' } as const;
 
 export const passkeyRoutes = [
-  row('get', '/v1/console/passkeys', {
-    ...UNDOCUMENTED,
-    id: 'listPasskeys',
-    takes: VIEWER,
-    answers: {
-      200: {
-        description: '',
-        data: z.strictObject({
-          passkeys: z.array(z.strictObject({ createdAt: z.date(), current: z.boolean() })),
-        }),
-      },
-    },
-    handle: showOwn,
-  }),
-  row('post', '/v1/console/passkeys/options', {
-    ...UNDOCUMENTED,
-    id: 'beginPasskey',
-    takes: VIEWER,
-    answers: {
-      200: {
-        description: '',
-        data: z.strictObject({
-          options: z.custom<PublicKeyCredentialCreationOptionsJSON>(),
-          sealed: z.string(),
-        }),
-      },
-    },
-    handle: begin,
-  }),
-  row('post', '/v1/console/passkeys', {
-    ...UNDOCUMENTED,
-    id: 'addPasskey',
-    takes: { ...VIEWER, body: passkeyMade },
-    answers: { 201: { description: '' } },
-    handle: add,
-  }),
+  consoleRow('get', PASSKEYS, { id: 'listPasskeys', takes: VIEWER, handle: showOwn }),
+  consoleRow('post', `${PASSKEYS}/options`, { id: 'beginPasskey', takes: VIEWER, handle: begin }),
+  consoleRow('post', PASSKEYS, { id: 'addPasskey', takes: { ...VIEWER, body: passkeyMade }, handle: add }),
 ];

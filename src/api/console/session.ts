@@ -2,7 +2,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
 import { z } from 'zod';
 import { todayOf } from '../../database/clock/today';
-import { endConsoleSession, isConsoleSessionEnded } from '../../database/entity/console-session';
+import { endForGood, isConsoleSessionEnded } from '../../database/entity/console-session';
 import { findEntity } from '../../database/entity/create-entity';
 import { openInvitee } from '../../database/person/invitation';
 import { findPerson, isSecretSignInOpen } from '../../database/person/person';
@@ -243,9 +243,10 @@ async function issued(access: Access, req: Request, res: Response) {
     answered('invitation' in given ? signInByInvitation(deps, request, given) : signInByPasskey(deps, given)),
   );
   noteTokenRequest(req, { personId: holder.personId, outcome: 'issued' });
-  const person = { ...holder, providerId: holder.providerId ?? undefined, scopes: SCOPES };
-  await meterLogin(deps, req, res, person);
-  return tokens.issue(person);
+  const claims = { ...holder, scopes: SCOPES };
+  // An invitation works once: a full bucket would use it up in vain.
+  if (!('invitation' in given)) await meterLogin(deps, req, res, claims);
+  return tokens.issue(claims);
 }
 
 const hasField = (body: unknown, name: string) =>
@@ -259,14 +260,11 @@ async function begin(access: Access, req: Request, res: Response): Promise<void>
     const { invitation } = checked(wanted, await readJsonBody(req, CREDENTIALS_LIMIT_BYTES));
     if (invitation === undefined) return signInOptions(deps);
     const personId = await answered(openInvitee(deps.db, invitation));
-    if (personId !== undefined) return answered(registrationOptions(deps, personId, { excluded: [] }));
+    if (personId !== undefined) return answered(registrationOptions(deps, personId, []));
     throw new Failure('unauthenticated', 'The invitation was used, replaced or has expired: ask for another');
   });
   send(res, 200, 'Ask the authenticator with these', data);
 }
-
-const end = ({ db }: ApiDeps, { id, endsAt }: Session) =>
-  endConsoleSession(db, { id, endsAt: new Date(endsAt) });
 
 async function signIn(access: Access, req: Request, res: Response): Promise<void> {
   const { deps } = access;
@@ -278,7 +276,7 @@ async function signIn(access: Access, req: Request, res: Response): Promise<void
   const before = await readSession(deps, req);
   const data = { session: await shown(access, req, res, session) };
   // An answer to it that is still on its way would put it back into its browser.
-  if (before) await end(deps, before);
+  if (before) await endForGood(deps.db, before);
   keepSession(deps, req, res, session);
   send(res, 201, 'You are signed in', data);
 }
@@ -304,7 +302,7 @@ async function signOut({ deps }: Access, req: Request, res: Response): Promise<v
   // Also where the database is away, and the answer a 503: on a shared desk there must be a way
   // out. A copy of the cookie is good until its end then.
   forgetSession(deps, req, res);
-  if (session) await end(deps, session);
+  if (session) await endForGood(deps.db, session);
   send(res, 200, 'You are signed out');
 }
 

@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { decideAct, listActs, readAct, type PersonAct } from '../../database/person-act/person-act';
+import {
+  decideAct,
+  listActs,
+  readAct,
+  subjectOf,
+  type PersonAct,
+} from '../../database/person-act/person-act';
 import { changeTwoPersonLimit, readTwoPersonLimit } from '../../database/person-act/two-person-limit';
 import { listPersons } from '../../database/person/person';
 import type { Executor, Transaction } from '../../database/pool/connection';
@@ -8,36 +14,32 @@ import { Failure, FAILURES, invalidRequest, type FailureCode } from '../../domai
 import { formatIfAny, parseAmount } from '../../domain/money';
 import { decisionRefusal, shownLimit } from '../../domain/two-person';
 import { actorOf, type Accepted, type BodyCall, type Call, type PathCall } from '../http/call';
-import type { Caller } from '../http/caller';
-import { ANYONE } from '../http/callers';
-import { UNDOCUMENTED } from '../http/operation';
+import { personOf } from '../http/caller';
 import { id } from '../http/request-fields';
-import { onRecord, section, type Route } from '../http/route';
+import { onRecord, type Route } from '../http/route';
+import { consoleRow } from './row';
 
 /** Acts that wait for a second person, and the limit beyond which they do. */
 
 const actPath = z.strictObject({ actId: id('waitingAct') });
 type ActCall = PathCall<typeof actPath>;
 
-const twoPersonAbove = z.record(z.string().regex(/^[A-Z]{3}$/), z.number()).nullable();
-const limitBody = z.strictObject({ twoPersonAbove });
-const actsShown = limitBody.extend({ acts: z.array(z.record(z.string(), z.unknown())) });
-
-function personOf({ person }: Caller) {
-  if (person === undefined) throw new Error('a row of the console was served to no person');
-  return person;
-}
+const limitBody = z.strictObject({
+  twoPersonAbove: z.record(z.string().regex(/^[A-Z]{3}$/), z.number()).nullable(),
+});
 
 async function showActs({ caller, deps: { db } }: Call) {
   const { entityId } = caller;
   const by = personOf(caller);
-  const [found, persons, limit] = await Promise.all([
+  const [all, persons, limit] = await Promise.all([
     listActs(db, entityId),
     listPersons(db, entityId),
     readTwoPersonLimit(db, entityId),
   ]);
+  // An act on a person names an address, which admins alone see.
+  const found = all.filter(({ leastRole }) => leastRole !== 'admin' || by.role === 'admin');
   const emails = new Map(persons.map(({ personId, email }) => [personId, email]));
-  const acts = found.map((act): Record<string, unknown> => ({
+  const acts = found.map((act) => ({
     ...act,
     request: namedRequest(act.request, emails),
     amount: formatIfAny(act.amount, act.currency),
@@ -64,12 +66,10 @@ const approving = (table: () => readonly Route[]) => async (call: ActCall) => {
   const row = table().find((one) => one.operation.id === operation);
   if (row === undefined) throw new Error(`no row has the operation ${operation}`);
   const asked: Call = { ...call, ...request, caller: { ...caller, person: { ...by, personId, role } } };
-  let isApproved = false;
   const accept: Call['accept'] = (work, afterRefusal) =>
     call.accept(
       async (trx) => {
         await decide(trx, call, act, 'approved');
-        isApproved = true;
         const outcome = await onRecord(trx, asked, row, work);
         if (outcome instanceof Failure) await decide(trx, call, act, 'refused', outcome.code);
         return outcome;
@@ -77,7 +77,7 @@ const approving = (table: () => readonly Route[]) => async (call: ActCall) => {
       async (failure) => {
         await afterRefusal?.(failure);
         // A fault of ours leaves the act as it was.
-        if (!isApproved || FAILURES[failure.code].status >= 500) return;
+        if (FAILURES[failure.code].status >= 500) return;
         await deps.db.transaction((trx) => decide(trx, call, act, 'refused', failure.code));
       },
     );
@@ -108,19 +108,26 @@ async function openAct(
 async function decide(
   trx: Transaction,
   call: ActCall,
-  { actId, operation }: PersonAct,
+  act: PersonAct,
   state: 'approved' | 'refused',
   refusal: FailureCode | null = null,
 ): Promise<void> {
-  const { personId, role } = personOf(call.caller);
+  const { actId, operation } = act;
+  const { personId } = personOf(call.caller);
   if (!(await decideAct(trx, actId, { state, personId, refusal }))) {
     await openAct(call, state, trx);
     throw new Error(`${actId} is open, and was not decided`);
   }
   await recordAuditEvent(trx, actorOf(call), {
-    action: `person.act_${state}`,
+    action: refusal === null ? `person.act_${state}` : 'person.act_failed',
     entityId: call.caller.entityId,
-    after: { actId, operation, role, commitId: trx.commitId, ...(refusal && { refusal }) },
+    after: {
+      actId,
+      operation,
+      ...subjectOf(act.request, act),
+      commitId: trx.commitId,
+      ...(refusal && { refusal }),
+    },
   });
 }
 
@@ -138,39 +145,21 @@ async function putLimit(call: BodyCall<typeof limitBody>) {
   });
 }
 
-const row = section('Console');
 const ACTS = '/v1/console/waiting-acts';
-const DECISION = { ...ANYONE, scope: 'manage', person: 'clerk', params: actPath } as const;
+const DECISION = { person: 'clerk', params: actPath } as const;
 
 /** @param table where an act finds its row again */
 export const waitingActRoutes = (table: () => readonly Route[]) => [
-  row('get', ACTS, {
-    ...UNDOCUMENTED,
-    id: 'listWaitingActs',
-    takes: ANYONE,
-    answers: { 200: { description: '', data: actsShown } },
-    handle: showActs,
-  }),
-  row('post', `${ACTS}/:actId/approve`, {
-    ...UNDOCUMENTED,
+  consoleRow('get', ACTS, { id: 'listWaitingActs', takes: { person: 'viewer' }, handle: showActs }),
+  consoleRow('post', `${ACTS}/:actId/approve`, {
     id: 'approveWaitingAct',
     takes: DECISION,
-    // The answer is that of the act.
-    answers: { 200: { description: '' } },
     handle: approving(table),
   }),
-  row('post', `${ACTS}/:actId/refuse`, {
-    ...UNDOCUMENTED,
-    id: 'refuseWaitingAct',
-    takes: DECISION,
-    answers: { 200: { description: '' } },
-    handle: refuse,
-  }),
-  row('put', '/v1/console/two-person-limit', {
-    ...UNDOCUMENTED,
+  consoleRow('post', `${ACTS}/:actId/refuse`, { id: 'refuseWaitingAct', takes: DECISION, handle: refuse }),
+  consoleRow('put', '/v1/console/two-person-limit', {
     id: 'setTwoPersonLimit',
-    takes: { ...ANYONE, scope: 'manage', person: 'admin', body: limitBody, moves: 'always' },
-    answers: { 200: { description: '', data: limitBody } },
+    takes: { person: 'admin', body: limitBody, moves: 'always' },
     handle: putLimit,
   }),
 ];

@@ -154,7 +154,7 @@ export const customerRoutes = [
     summary: 'Search your customers',
     description:
       'The same list, with the text in the body: a name or an e-mail address in an address may be kept in logs on its way. `customerId` finds one customer.',
-    takes: { ...BANK, scope: 'read', person: 'viewer', body: customerSearch, query: customerPage },
+    takes: { ...BANK, scope: 'read', body: customerSearch, query: customerPage },
     answers: { 200: { description: '1 customer', data: shown.pageOf('customers', customerShown) } },
     handle: searchCustomers,
   }),

@@ -1,10 +1,10 @@
 import type { Request, Response } from 'express';
-import { CLIENT_STANDING_TTL_MS } from '../../database/entity/client-credential';
+import { STANDING_TTL_MS } from '../../database/entity/client-credential';
 import { readStanding, type Standing } from '../../database/entity/create-entity';
-import { readConsoleStanding } from '../../database/person/passkey';
+import { readPersonStanding } from '../../database/person/passkey';
+import { isSecretSignInOpen } from '../../database/person/person';
 import { Failure } from '../../domain/failures';
 import { remember } from '../../domain/remember';
-import { SCOPES } from '../../domain/scope';
 import type { AccessTokens, Claims } from '../../database/keys/access-token';
 import type { Caller } from './caller';
 import type { ApiDeps } from './deps';
@@ -13,11 +13,6 @@ import type { FailedAuthentication } from './failed-authentication';
 /** The sender of the request. @throws Failure unauthenticated, rate_limited */
 export type Authenticate = (req: Request, res: Response) => Promise<Caller>;
 
-/**
- * A disabled entity, and a revoked token, are refused by every process within this time, well
- * inside the promised 60 s.
- */
-const STANDING_TTL_MS = 15_000;
 /** Entities and clients remembered at once; beyond it the oldest are looked up again. */
 const STANDING_MAX = 10_000;
 
@@ -35,12 +30,11 @@ export function createAuthenticate(
   async function standingOf({ entityId, clientId, tokenGeneration }: Claims): Promise<Standing | undefined> {
     const holder = clientId ?? entityId;
     const known = standings.get(holder);
-    const livesMs = clientId === undefined ? STANDING_TTL_MS : CLIENT_STANDING_TTL_MS;
-    if (known && performance.now() - known.readAt < livesMs) {
+    if (known && performance.now() - known.readAt < STANDING_TTL_MS) {
       const standing = await known.reading;
       if (tokenGeneration <= (standing?.tokenGeneration ?? 0)) return standing;
     }
-    // Calls at the same time share one read, as a client's lives for a second.
+    // Calls at the same time share one read, which lives for a second.
     const read = { readAt: performance.now(), reading: readStanding(deps.db, entityId, clientId) };
     remember(standings, STANDING_MAX, holder, read);
     read.reading.catch(() => {
@@ -51,19 +45,18 @@ export function createAuthenticate(
 
   /** Reads a session's standing at each call, so that a changed role holds at once. */
   async function callerOfConsole(claims: Claims): Promise<Caller | undefined> {
-    const { entityId, tokenGeneration, personId, passkeyId } = claims;
-    const person = personId !== undefined && passkeyId !== undefined ? { personId, passkeyId } : undefined;
-    const standing = await readConsoleStanding(deps.db, entityId, person);
-    if (!standing?.active || standing.tokenGeneration !== tokenGeneration) return undefined;
-    const { role, providerId, personRole, passkeyMadeAt, personsOnly } = standing;
-    if (person === undefined) return personsOnly ? undefined : callerOf(claims);
-    if (!personRole || !passkeyMadeAt) return undefined;
+    const { entityId, scopes, tokenGeneration, personId, passkeyId } = claims;
+    if (personId === undefined || passkeyId === undefined)
+      return (await isSecretSignInOpen(deps.db, entityId)) ? callerOf(claims) : undefined;
+    const standing = await readPersonStanding(deps.db, { personId, passkeyId });
+    if (standing?.tokenGeneration !== tokenGeneration) return undefined;
+    const { role, providerId, personRole, passkeyMadeAt } = standing;
     return {
       entityId,
       role,
-      providerId: providerId ?? undefined,
-      scopes: SCOPES,
-      person: { ...person, role: personRole, passkeyMadeAt },
+      providerId,
+      scopes,
+      person: { personId, passkeyId, role: personRole, passkeyMadeAt },
     };
   }
 
@@ -74,7 +67,7 @@ export function createAuthenticate(
     if (!standing?.active || standing.tokenGeneration !== claims.tokenGeneration) return undefined;
     const { role, providerId } = standing;
     const { entityId, clientId, scopes } = claims;
-    return { entityId, role, providerId: providerId ?? undefined, clientId, scopes };
+    return { entityId, role, providerId, clientId, scopes };
   }
 
   return async (req, res) => {

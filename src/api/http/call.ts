@@ -31,12 +31,6 @@ export interface Call<Body = unknown, Query = unknown, Params = unknown> {
     work: (trx: Transaction) => Promise<Given | Failure>,
     afterRefusal?: (refusal: Failure) => Promise<void>,
   ) => Promise<Given | Accepted>;
-  /**
-   * Takes a bank's answer in one transaction. Answers need no key: a repeat is agreed to.
-   *
-   * @throws Failure outcome_unknown, and what the work throws
-   */
-  takeAnswer: <Result>(work: (trx: Transaction) => Promise<Result>) => Promise<Result>;
 }
 
 export type BodyCall<Body extends z.ZodType> = Call<z.output<Body>>;
@@ -54,5 +48,5 @@ export function actorOf({
   ownRequestId,
 }: Pick<Call, 'caller' | 'requestId' | 'ownRequestId'>): Actor {
   const actor = caller.person?.personId ?? caller.entityId;
-  return { actor, cause: caller.role, requestId, ownRequestId, reason: null };
+  return { actor, cause: caller.role, requestId, ownRequestId, reason: null, role: caller.person?.role };
 }

@@ -6,7 +6,7 @@ export interface Caller {
   entityId: string;
   role: Role;
   /** The provider that made the merchant. */
-  providerId?: string | undefined;
+  providerId?: string | null;
   /** The client whose secret got the token; an operator's token has none. */
   clientId?: string | undefined;
   scopes: readonly Scope[];
@@ -19,6 +19,12 @@ interface CallingPerson {
   role: PersonRole;
   passkeyId: string;
   passkeyMadeAt: Date;
+}
+
+/** The caller of a row that serves persons alone. */
+export function personOf({ person }: Caller): CallingPerson {
+  if (person === undefined) throw new Error('a row of the console was served to no person');
+  return person;
 }
 
 /** The party that answers for a caller: the provider of a merchant, or the caller itself. */

@@ -59,13 +59,23 @@ async function attempt(
   });
 }
 
+/**
+ * Takes a bank's answer in one transaction. Answers need no key: a repeat is agreed to.
+ *
+ * @throws Failure outcome_unknown, and what the work throws
+ */
+export async function takeAnswer<Result>(
+  deps: ApiDeps,
+  work: (trx: Transaction) => Promise<Result>,
+): Promise<Result> {
+  return commit(deps, ANSWER_FATE, work);
+}
+
 /** Advice after a lost commit. */
 const KEYED_FATE = 'retry with the same Idempotency-Key to learn its outcome';
-export const ANSWER_FATE =
-  'it may have been taken: send the same answer again, which is safe, to learn what holds';
+const ANSWER_FATE = 'it may have been taken: send the same answer again, which is safe, to learn what holds';
 
-/** @throws Failure outcome_unknown, and what the work throws */
-export async function commit<Result>(
+async function commit<Result>(
   { db }: ApiDeps,
   advice: string | undefined,
   work: (trx: Transaction) => Promise<Result>,

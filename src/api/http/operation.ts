@@ -60,6 +60,3 @@ export const TAGS = {
 
 /** `Console`: for the console's own page, and in no document. */
 export type Tag = keyof typeof TAGS | 'Console';
-
-/** The documentation of a row of the console, which is in no document. */
-export const UNDOCUMENTED = { summary: '', description: '' };

@@ -51,7 +51,7 @@ const OWNER_SHARE = 10;
  * owner without merchants is empty first.
  */
 export function ownerBucket(name: string, { perSecond, burst }: BucketRate, caller: Caller): SharedBucket[] {
-  if (caller.role !== 'provider' && caller.providerId === undefined) return [];
+  if (caller.role !== 'provider' && !caller.providerId) return [];
   const rate = { perSecond: perSecond * OWNER_SHARE, burst: burst * OWNER_SHARE };
   return [{ key: `${name}:owner:${ownerOf(caller)}`, rate }];
 }

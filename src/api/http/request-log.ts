@@ -53,7 +53,7 @@ export function noteConsoleSession(req: Request, sessionId: string): void {
 export function requestLog(logger: Logger): RequestHandler {
   return (req, res, next) => {
     const startedAt = performance.now();
-    // A person's act has an id that nobody chooses, as their audit event is found by it.
+    // A person's act has an id that nobody chooses.
     const given = req.path.startsWith('/console/') ? undefined : req.get('x-request-id');
     const ownRequestId = randomUUID();
     const requestId = given !== undefined && SANE_REQUEST_ID.test(given) ? given : ownRequestId;

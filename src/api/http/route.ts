@@ -26,9 +26,10 @@ import { ANSWER_WITHIN_MS } from './deadline';
 import type { ApiDeps } from './deps';
 import type { DocumentedAnswer, Excess } from './documented-response';
 import { sendDownload, type Download } from './download';
-import { acceptOnce, ANSWER_FATE, commit, readIdempotencyKey } from './idempotency';
+import { acceptOnce, readIdempotencyKey } from './idempotency';
 import { canonicalJson, parseJson } from './json';
 import type { Operation, Tag } from './operation';
+import { forgetAlone } from '../../database/person-act/person-act';
 import { waitingReply, type Moves } from './second-person';
 import { BodySlot, type Slots } from './slots';
 import { meterCaller, meterItems, type Bucket } from './rate-limit';
@@ -36,13 +37,13 @@ import { requestIdOf } from './request-log';
 import { unknownBuckets } from './unknown-identifier';
 import { check, invalidRequest, readQuery } from './validation';
 
-interface RouteOptions<Body, Query, Params> {
+export interface RouteOptions<Body, Query, Params> {
   roles: readonly Role[];
   /** The scope that the token needs. */
   scope?: Scope;
   /**
-   * The lowest role of a person who may call it from the console. Left out, a viewer may read, and
-   * nobody may change anything.
+   * The lowest role of a person who may call it from the console. Left out, a viewer may call what
+   * needs the scope `read`, and nobody anything else.
    */
   person?: PersonRole;
   /** Whether a person's call waits for a second person, above the limit of the entity. */
@@ -178,17 +179,15 @@ export function serve(
       deps: own,
       requestId,
       ownRequestId: req.ownRequestId,
-      accept: (
-        work: (trx: Transaction) => Promise<Answer | Failure>,
-        afterRefusal?: (refusal: Failure) => Promise<void>,
-      ) =>
+      accept: (work, afterRefusal) =>
         acceptOnce(
           // A large batch takes longer; each of its statements has the usual limit.
           received ? own : { ...own, db: own.db.until(performance.now() + ANSWER_WITHIN_MS) },
           key === undefined
             ? undefined
             : {
-                callerId: caller.person?.personId ?? caller.entityId,
+                // The answer to one person's act that waits is no answer to another's.
+                callerId: (options.moves && caller.person?.personId) ?? caller.entityId,
                 path: filled(one.path, params),
                 key,
                 bodyIndexes: indexes(),
@@ -197,11 +196,12 @@ export function serve(
             const waiting = await waitingReply(trx, call, one.operation.id, options);
             if (waiting) return waiting;
             const outcome = await onRecord(trx, call, one, work);
-            return outcome instanceof Failure ? replyOfFailure(outcome) : replyOf(outcome, status);
+            if (!(outcome instanceof Failure)) return replyOf(outcome, status);
+            if (caller.person && options.moves) await forgetAlone(trx, caller.person.personId);
+            return replyOfFailure(outcome);
           },
           afterRefusal,
         ) as Promise<Accepted>,
-      takeAnswer: (work) => commit(own, ANSWER_FATE, (trx) => onRecord(trx, call, one, work)),
     };
     const outcome = await deps.limiter
       .take(caller, () => one.handle(call))
@@ -249,7 +249,7 @@ function requirePerson(one: Route, { person }: Caller): void {
     if (isConsoles(one)) throw new Failure('forbidden', 'Sign in with a passkey to do this');
     return;
   }
-  const lowest = one.options.person ?? (one.method === 'get' ? 'viewer' : undefined);
+  const lowest = one.options.person ?? (one.options.scope === 'read' ? 'viewer' : undefined);
   if (lowest !== undefined && mayAct(person.role, lowest)) return;
   throw new Failure('forbidden', `A ${person.role} may not do this in the console`);
 }
@@ -268,7 +268,7 @@ export async function onRecord<Result>(
     await recordAuditEvent(trx, actorOf(call), {
       action: `person.${name}`,
       entityId,
-      after: { role: person.role, commitId: trx.commitId },
+      after: { commitId: trx.commitId },
     });
   }
   return result;

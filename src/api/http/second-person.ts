@@ -1,4 +1,4 @@
-import { askSecond, type Moved } from '../../database/person-act/person-act';
+import { askSecond, subjectOf, type Moved, type PersonAct } from '../../database/person-act/person-act';
 import type { Transaction } from '../../database/pool/connection';
 import { recordAuditEvent } from '../../database/record/audit-event';
 import type { PersonRole } from '../../domain/person';
@@ -24,18 +24,15 @@ export async function waitingReply(
   if (!caller.person || !moves || !leastRole) return undefined;
   const moved = moves === 'always' ? undefined : await moves.of(trx, call);
   if (moves !== 'always' && !moved) return undefined;
-  const { personId, role } = caller.person;
-  const actId = await askSecond(
-    trx,
-    { personId, operation, leastRole, request: { params, body: moved?.body ?? body } },
-    moved,
-  );
+  const { personId } = caller.person;
+  const request = { params, body: moved?.body ?? body } as PersonAct['request'];
+  const actId = await askSecond(trx, { personId, operation, leastRole, request }, moved);
   if (actId === undefined) return undefined;
-  const after = { actId, operation, role, commitId: trx.commitId };
+  const subject = subjectOf(request, moved ?? { amount: null, currency: null });
   await recordAuditEvent(trx, actorOf(call), {
     action: 'person.act_asked',
     entityId: caller.entityId,
-    after,
+    after: { actId, operation, ...subject, commitId: trx.commitId },
   });
   const message = `It waits: another person must approve it within ${ACT_WINDOW}`;
   return {

@@ -25,7 +25,7 @@ export interface Client {
   entityId: string;
   role: Role;
   /** The provider that created the merchant. */
-  providerId?: string | undefined;
+  providerId: string | null;
   scopes: Scope[];
   /** The generation that its tokens are issued with. */
   tokenGeneration: number;
@@ -34,7 +34,7 @@ export interface Client {
 }
 
 /** A client as operators see it. */
-export interface ListedClient {
+interface ListedClient {
   clientId: string;
   entityId: string;
   name: string;
@@ -48,10 +48,10 @@ const LISTED = 'client_id, entity_id, name, scopes, disabled_at IS NOT NULL AS d
 const CLIENTS_MAX = 20;
 
 /**
- * Time for which a process remembers that a client is not disabled. Whoever has disabled it waits
- * as long.
+ * Time for which a process remembers that a client and its entity are not disabled. Whoever has
+ * disabled a client waits as long.
  */
-export const CLIENT_STANDING_TTL_MS = 1_000;
+export const STANDING_TTL_MS = 1_000;
 
 /** The time that the previous secret stays valid after a rotation. */
 const PREVIOUS_SECRET = '24 hours';
@@ -146,17 +146,9 @@ export interface Claim {
  */
 export async function authenticateClients(db: Executor, claims: Claim[]): Promise<(Client | undefined)[]> {
   const clientIds = [...new Set(claims.map(({ clientId }) => clientId))];
-  const found = await db.rows<{
-    clientId: string;
-    entityId: string;
-    role: Role;
-    providerId: string | null;
-    scopes: Scope[];
-    active: boolean;
-    tokenGeneration: number;
-    hash: Buffer;
-    previousHash: Buffer | null;
-  }>`
+  const found = await db.rows<
+    Omit<Client, 'olderHash'> & { active: boolean; hash: Buffer; previousHash: Buffer | null }
+  >`
     SELECT c.client_id, e.id AS entity_id, e.type AS role, e.provider_id, c.scopes,
            e.status = 'active' AND c.disabled_at IS NULL AS active, c.secret_hash AS hash, e.token_generation,
            CASE WHEN c.previous_secret_until > clock_timestamp() THEN c.previous_secret_hash END AS previous_hash
@@ -169,11 +161,10 @@ export async function authenticateClients(db: Executor, claims: Claim[]): Promis
     const isHashed = (stored: Buffer | null | undefined) => isHashOf(db.keyring, claimed, stored);
     const [current, previous] = [isHashed(client?.hash), isHashed(client?.previousHash)];
     if (!client?.active || !(current || previous)) return undefined;
-    const { entityId, role, scopes, tokenGeneration } = client;
-    const providerId = client.providerId ?? undefined;
-    const hash = current ? client.hash : client.previousHash;
-    const olderHash = hash && keyIdOf(hash) !== db.keyring.current ? hash : undefined;
-    return { clientId, entityId, role, providerId, scopes, tokenGeneration, olderHash };
+    const { active: _, hash, previousHash, ...proven } = client;
+    const used = current ? hash : previousHash;
+    const olderHash = used && keyIdOf(used) !== db.keyring.current ? used : undefined;
+    return { ...proven, olderHash };
   });
 }
 

@@ -1,20 +1,18 @@
-import type { Executor, Transaction } from '../pool/connection';
+import type { Executor } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { sweep } from '../query/sweep';
 
 /** Console sessions that were ended before they expired, and used challenges of passkeys. */
 
-/** @param endsAt when the session expires by itself; the row is kept until then */
-export async function endConsoleSession(db: Executor, session: { id: string; endsAt: Date }): Promise<void> {
-  await db.rows`
-    INSERT INTO ended_console_sessions (id, ends_at) VALUES (${session.id}, ${session.endsAt})
-    ON CONFLICT (id) DO NOTHING`;
-}
-
-/** The same of what may be used once. @returns whether this was the first use */
-export async function useOnce(trx: Transaction, used: { id: string; endsAt: Date }): Promise<boolean> {
-  const first = await trx.row`
-    INSERT INTO ended_console_sessions (id, ends_at) VALUES (${used.id}, ${used.endsAt})
+/**
+ * Ends a session, or uses a challenge up.
+ *
+ * @param endsAt in milliseconds since 1970, when it expires by itself; the row is kept until then
+ * @returns whether this was the first time
+ */
+export async function endForGood(db: Executor, one: { id: string; endsAt: number }): Promise<boolean> {
+  const first = await db.row`
+    INSERT INTO ended_console_sessions (id, ends_at) VALUES (${one.id}, ${new Date(one.endsAt)})
     ON CONFLICT (id) DO NOTHING RETURNING id`;
   return first !== undefined;
 }

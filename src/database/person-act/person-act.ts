@@ -31,6 +31,7 @@ interface AskedAct {
  *
  * @param moved undefined for an act that waits whenever there is a limit
  * @returns the id of the waiting act; undefined where the person may go on alone
+ * @throws Failure forbidden
  */
 export async function askSecond(
   trx: Transaction,
@@ -38,10 +39,13 @@ export async function askSecond(
   moved: Moved | undefined,
 ): Promise<string | undefined> {
   // Two acts of a person at once count one after the other.
-  const limit = await trx.row<{ entityId: string; above: string | null }>`
-    SELECT e.id AS entity_id, e.two_person_above ->> ${moved?.currency ?? null}::text AS above
+  const limit = await trx.row<{ entityId: string; above: string | null; isDisabled: boolean }>`
+    SELECT e.id AS entity_id, e.two_person_above ->> ${moved?.currency ?? null}::text AS above,
+      p.disabled_at IS NOT NULL AS is_disabled
     FROM persons p JOIN entities e ON e.id = p.entity_id
     WHERE p.id = ${personId} AND e.two_person_above IS NOT NULL FOR NO KEY UPDATE OF p`;
+  // Disabled a moment ago: the act would outlive the end of the others.
+  if (limit?.isDisabled) throw new Failure('forbidden', 'You are disabled');
   if (limit === undefined || (moved && limit.above === null)) return undefined;
   const { alone } = await trx.oneRow<{ alone: bigint }>`
     SELECT coalesce(sum(amount), 0) AS alone FROM person_acts
@@ -55,6 +59,13 @@ export async function askSecond(
     VALUES (${id}, ${limit.entityId}, ${personId}, ${operation}, ${leastRole}, ${kept}, ${moved?.amount ?? null},
       ${moved?.currency ?? null}, ${waits ? 'waiting' : 'alone'})`;
   return waits ? id : undefined;
+}
+
+/** A refusal that commits has moved nothing, and does not count. */
+export async function forgetAlone(trx: Transaction, personId: string): Promise<void> {
+  await trx.rows`
+    DELETE FROM person_acts
+    WHERE person_id = ${personId} AND state = 'alone' AND xmin = pg_current_xact_id()::xid`;
 }
 
 export interface PersonAct extends AskedAct {
@@ -71,6 +82,15 @@ export interface PersonAct extends AskedAct {
   decidedAt: Date | null;
   /** The code by which the act was refused once it was approved. */
   refusal: string | null;
+}
+
+/** An act's subject and money, for its audit event: nothing personal. */
+export function subjectOf(
+  { params, body }: PersonAct['request'],
+  { amount, currency }: { amount: bigint | null; currency: string | null },
+): Record<string, unknown> {
+  const { reference, exceptionId, personId } = { ...body, ...params };
+  return { reference, exceptionId, personId, amount: amount?.toString(), currency: currency ?? undefined };
 }
 
 const requestPlace = (actId: string): EncryptedPlace => `person_acts.request_encrypted:${actId}`;

@@ -9,7 +9,12 @@ export async function readTwoPersonLimit(db: Executor, entityId: string) {
   return found && new Map(Object.entries(found.above ?? {}).map(([name, minor]) => [name, BigInt(minor)]));
 }
 
-/** @returns false for an unknown entity */
+/**
+ * A change that waits ends with this one: its second person would approve it over a limit that its
+ * first never saw.
+ *
+ * @returns false for an unknown entity
+ */
 export async function changeTwoPersonLimit(
   trx: Transaction,
   by: Actor,
@@ -28,5 +33,8 @@ export async function changeTwoPersonLimit(
     before: { twoPersonAbove: before },
     after: { twoPersonAbove: after },
   }));
+  await trx.rows`
+    UPDATE person_acts SET state = 'lapsed'
+    WHERE entity_id = ${entityId} AND state = 'waiting' AND operation = 'setTwoPersonLimit'`;
   return changed !== undefined;
 }

@@ -21,16 +21,10 @@ export async function writeInvitation(trx: Transaction, personId: string): Promi
   return invitation;
 }
 
-/** The person whom a text of that form invites; a text of another form is not looked up. */
-export function inviteeOf(invitation: string): string | undefined {
-  const [, personId = ''] = FORM.exec(invitation) ?? [];
-  return isId('person', personId) ? personId : undefined;
-}
-
-/** The person, if the invitation may still be used. */
+/** The person, if the invitation may still be used. A text of another form is not looked up. */
 export async function openInvitee(db: Executor, invitation: string): Promise<string | undefined> {
-  const personId = inviteeOf(invitation);
-  if (personId === undefined) return undefined;
+  const [, personId = ''] = FORM.exec(invitation) ?? [];
+  if (!isId('person', personId)) return undefined;
   const open = await db.row<{ personId: string }>`
     SELECT i.person_id FROM invitations i JOIN persons p ON p.id = i.person_id JOIN entities e ON e.id = p.entity_id
     WHERE i.person_id = ${personId} AND i.expires_at > clock_timestamp()

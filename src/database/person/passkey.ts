@@ -1,4 +1,3 @@
-import type { Role } from '../../domain/entity';
 import { Failure } from '../../domain/failures';
 import type { PersonRole } from '../../domain/person';
 import type { Standing } from '../entity/create-entity';
@@ -6,28 +5,21 @@ import { decryptOwn, encrypt, type EncryptedPlace } from '../keyring/encrypt';
 import { lapseActs } from '../person-act/person-act';
 import type { Executor, Transaction } from '../pool/connection';
 import { act, type Actor } from '../record/audit-event';
-import { inviteeOf } from './invitation';
-import { closeSecretSignIn } from './person';
+import { closeSecretSignIn, lockEntityOf } from './person';
 
 /** Passkeys (WebAuthn), by which persons sign in to the console: the public half of each. */
-export interface NewPasskey {
+interface NewPasskey {
   credentialId: string;
   publicKey: Uint8Array;
   counter: number;
 }
 
 /** A person who has just shown a passkey, as a token of the session has them. */
-export interface Holder {
+export interface Holder extends Omit<Standing, 'active'> {
   entityId: string;
-  role: Role;
-  tokenGeneration: number;
-  providerId: string | null;
   personId: string;
   passkeyId: string;
 }
-
-/** Who acts in an audit event of the person's own. */
-type Request = Pick<Actor, 'requestId' | 'ownRequestId'>;
 
 /** A phone, a laptop and a key or two; more are a sign of somebody else. */
 const PASSKEYS_MAX = 10;
@@ -36,17 +28,16 @@ const PASSKEYS_MAX = 10;
  * Ends an invitation with a passkey, and the person's older ones with it. One DELETE decides which
  * of two uses is the first.
  *
+ * @param request in which the person acts
  * @returns undefined where it was used before, has expired, or its person or entity is disabled
  */
 export async function useInvitation(
   trx: Transaction,
-  request: Request,
-  invitation: string,
+  request: Pick<Actor, 'requestId' | 'ownRequestId'>,
+  { personId, invitation }: { personId: string; invitation: string },
   passkey: NewPasskey,
 ): Promise<Holder | undefined> {
-  const personId = inviteeOf(invitation) ?? null;
-  await trx.row`
-    SELECT id FROM entities WHERE id = (SELECT entity_id FROM persons WHERE id = ${personId}) FOR NO KEY UPDATE`;
+  await lockEntityOf(trx, personId);
   const invited = await trx.row<Omit<Holder, 'passkeyId'>>`
     DELETE FROM invitations i USING persons p, entities e
     WHERE i.person_id = ${personId} AND i.expires_at > clock_timestamp()
@@ -54,9 +45,10 @@ export async function useInvitation(
       AND p.id = i.person_id AND p.disabled_at IS NULL AND e.id = p.entity_id AND e.status = 'active'
     RETURNING p.id AS person_id, e.id AS entity_id, e.type AS role, e.token_generation, e.provider_id`;
   if (invited === undefined) return undefined;
-  await trx.rows`DELETE FROM passkeys WHERE person_id = ${invited.personId}`;
-  await lapseActs(trx, invited.personId);
-  await insertPasskey(trx, request, invited, passkey);
+  await trx.rows`DELETE FROM passkeys WHERE person_id = ${personId}`;
+  await lapseActs(trx, personId);
+  const by = { ...request, actor: personId, cause: invited.role, reason: null };
+  await insertPasskey(trx, by, invited, passkey);
   await closeSecretSignIn(trx, invited.entityId);
   return { ...invited, passkeyId: passkey.credentialId };
 }
@@ -64,30 +56,31 @@ export async function useInvitation(
 /**
  * Adds one to those of a signed-in person.
  *
- * @throws Failure unauthenticated where the session's own is gone; too_many_passkeys
+ * @throws Failure unauthenticated where the session's own is gone; invalid_request where the passkey is
+ *   known; too_many_passkeys
  */
 export async function addPasskey(
   trx: Transaction,
-  request: Request,
-  by: Pick<Holder, 'entityId' | 'role' | 'personId' | 'passkeyId'>,
+  by: Actor,
+  person: Pick<Holder, 'entityId' | 'personId' | 'passkeyId'>,
   passkey: NewPasskey,
 ): Promise<void> {
   // As an invitation does: a passkey that one ends adds no other meanwhile.
-  await trx.row`SELECT id FROM entities WHERE id = ${by.entityId} FOR NO KEY UPDATE`;
+  await lockEntityOf(trx, person.personId);
   const { count, isThere } = await trx.oneRow<{ count: number; isThere: boolean }>`
-    SELECT count(*)::int AS count, coalesce(bool_or(credential_id = ${by.passkeyId}), false) AS is_there
-    FROM passkeys WHERE person_id = ${by.personId}`;
+    SELECT count(*)::int AS count, coalesce(bool_or(credential_id = ${person.passkeyId}), false) AS is_there
+    FROM passkeys WHERE person_id = ${person.personId}`;
   if (!isThere) throw new Failure('unauthenticated', 'The session has ended: sign in again');
   if (count >= PASSKEYS_MAX)
     throw new Failure('too_many_passkeys', `A person may have ${PASSKEYS_MAX} passkeys`);
-  await insertPasskey(trx, request, by, passkey);
+  await insertPasskey(trx, by, person, passkey);
 }
 
-/** @throws Failure unauthenticated where the passkey is another's, or was made before */
+/** @throws Failure invalid_request where the passkey is another's, or was made before */
 async function insertPasskey(
   trx: Transaction,
-  request: Request,
-  { entityId, role, personId }: Pick<Holder, 'entityId' | 'role' | 'personId'>,
+  by: Actor,
+  { entityId, personId }: Pick<Holder, 'entityId' | 'personId'>,
   { credentialId, publicKey, counter }: NewPasskey,
 ): Promise<void> {
   const key = encrypt(
@@ -99,13 +92,12 @@ async function insertPasskey(
     INSERT INTO passkeys (credential_id, person_id, entity_id, public_key_encrypted, counter)
     VALUES (${credentialId}, ${personId}, ${entityId}, ${key}, ${counter})
     ON CONFLICT (credential_id) DO NOTHING RETURNING credential_id`;
-  const by: Actor = { ...request, actor: personId, cause: role, reason: null };
   const kept = await act(trx, by, made, () => ({
     action: 'person.passkey_made',
     entityId,
     after: { personId },
   }));
-  if (kept === undefined) throw new Failure('unauthenticated', 'The passkey is known already');
+  if (kept === undefined) throw new Failure('invalid_request', 'The passkey is known already: make another');
 }
 
 /** The key opens for its person alone: no planted or copied row signs anybody in. */
@@ -123,11 +115,8 @@ export async function findPasskey(db: Executor, credentialId: string, personId: 
 }
 
 /** Oldest first. */
-export async function passkeysOf(
-  db: Executor,
-  personId: string,
-): Promise<{ credentialId: string; createdAt: Date }[]> {
-  return db.rows`
+export async function passkeysOf(db: Executor, personId: string) {
+  return db.rows<{ credentialId: string; createdAt: Date }>`
     SELECT credential_id, created_at FROM passkeys WHERE person_id = ${personId} ORDER BY created_at`;
 }
 
@@ -139,7 +128,7 @@ export async function passkeysOf(
  */
 export async function usePasskey(
   db: Executor,
-  { credentialId, counter }: { credentialId: string; counter: number },
+  { credentialId, counter }: Pick<NewPasskey, 'credentialId' | 'counter'>,
 ): Promise<Holder | undefined> {
   return db.row<Holder>`
     UPDATE passkeys k SET counter = ${counter} FROM persons p, entities e
@@ -149,26 +138,13 @@ export async function usePasskey(
       e.provider_id`;
 }
 
-/** A session's at this moment. */
-export interface ConsoleStanding extends Standing {
-  /** Null where the session has none, and where the person is disabled or lost the passkey. */
-  personRole: PersonRole | null;
-  passkeyMadeAt: Date | null;
-  /** Client id and secret do not sign in any more. */
-  personsOnly: boolean;
-}
-
-export async function readConsoleStanding(
+/** A person's standing at this moment; undefined where person, passkey or entity is out. */
+export async function readPersonStanding(
   db: Executor,
-  entityId: string,
-  person: { personId: string; passkeyId: string } | undefined,
-): Promise<ConsoleStanding | undefined> {
-  return db.row<ConsoleStanding>`
-    SELECT e.type AS role, e.status = 'active' AS active, e.token_generation, e.provider_id,
-      e.persons_since IS NOT NULL AS persons_only, p.role AS person_role, p.created_at AS passkey_made_at
-    FROM entities e LEFT JOIN (
-      SELECT p.entity_id, p.role, k.created_at FROM passkeys k JOIN persons p ON p.id = k.person_id
-      WHERE k.credential_id = ${person?.passkeyId ?? null} AND p.id = ${person?.personId ?? null}
-        AND p.disabled_at IS NULL) p ON p.entity_id = e.id
-    WHERE e.id = ${entityId}`;
+  { personId, passkeyId }: { personId: string; passkeyId: string },
+) {
+  return db.row<{ passkeyMadeAt: Date; personRole: PersonRole } & Omit<Standing, 'active'>>`
+    SELECT k.created_at AS passkey_made_at, p.role AS person_role, e.type AS role, e.token_generation, e.provider_id
+    FROM passkeys k JOIN persons p ON p.id = k.person_id JOIN entities e ON e.id = p.entity_id
+    WHERE k.credential_id = ${passkeyId} AND p.id = ${personId} AND p.disabled_at IS NULL AND e.status = 'active'`;
 }

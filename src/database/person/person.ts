@@ -4,13 +4,14 @@ import { newId } from '../identifier/new-id';
 import { decrypt, decryptOwn, encrypt, type EncryptedPlace } from '../keyring/encrypt';
 import { lapseActs } from '../person-act/person-act';
 import type { Executor, Transaction } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, sql } from '../pool/statement';
+import { allOf } from '../query/list-page';
 import { act, type Actor } from '../record/audit-event';
 import { writeInvitation } from './invitation';
 
 /**
- * People who act for an entity in the console. Each change locks the entity first, so that of two
- * at once the second sees the first.
+ * People who act for an entity in the console. Each change locks the entity first: of two at once,
+ * the second sees the first.
  */
 export interface Person {
   personId: string;
@@ -22,8 +23,8 @@ export interface Person {
 /** A new link, which is shown once. */
 export type Invited = Omit<Person, 'disabled'> & { invitation: string };
 
-/** All are shown and read at once, and an entity's office has fewer. */
-const PERSONS_MAX = 200;
+/** All are read at once. None is deleted: an office of hundreds has years of leavers. */
+const PERSONS_MAX = 1_000;
 
 interface Row extends Omit<Person, 'email'> {
   entityId: string;
@@ -34,21 +35,15 @@ const COLUMNS = 'id AS person_id, entity_id, role, email_encrypted, disabled_at 
 
 const emailPlace = (personId: string): EncryptedPlace => `persons.email_encrypted:${personId}`;
 
-const emailOf = ({ keyring }: Executor, { personId, emailEncrypted }: Row) =>
-  decrypt(keyring, emailEncrypted, emailPlace(personId));
-
-/**
- * @returns undefined for an unknown entity
- * @throws Failure person_exists, too_many_persons
- */
+/** @throws Failure not_found, also for an unknown entity; person_exists; too_many_persons */
 export async function addPerson(
   trx: Transaction,
   by: Actor,
   entityId: string,
   { email, role }: Pick<Person, 'email' | 'role'>,
-): Promise<Invited | undefined> {
+): Promise<Invited> {
   const entity = await trx.row`SELECT id FROM entities WHERE id = ${entityId} FOR NO KEY UPDATE`;
-  if (entity === undefined) return undefined;
+  if (entity === undefined) throw new Failure('not_found', 'There is no such entity');
   const { keyring } = trx;
   const { count, isThere } = await trx.oneRow<{ count: number; isThere: boolean }>`
     SELECT count(*)::int AS count,
@@ -73,9 +68,8 @@ export async function listPersons(db: Executor, entityId: string): Promise<Perso
   return found.map((one) => shownPerson(db, one));
 }
 
-function shownPerson(db: Executor, one: Row): Person {
-  const { personId, role, disabled } = one;
-  return { personId, email: emailOf(db, one), role, disabled };
+function shownPerson({ keyring }: Executor, { personId, role, disabled, emailEncrypted }: Row): Person {
+  return { personId, email: decrypt(keyring, emailEncrypted, emailPlace(personId)), role, disabled };
 }
 
 export async function findPerson(db: Executor, personId: string): Promise<Person | undefined> {
@@ -95,31 +89,34 @@ export async function personEmails(db: Executor, ids: string[]): Promise<Readonl
   );
 }
 
-/** A person, whose entity stays locked. @param entityId of the caller; the operator has none */
-async function lockPerson(
-  trx: Transaction,
-  personId: string,
-  entityId: string | undefined,
-): Promise<Row | undefined> {
-  await trx.row`
+export const lockEntityOf = (trx: Transaction, personId: string) =>
+  trx.row`
     SELECT id FROM entities WHERE id = (SELECT entity_id FROM persons WHERE id = ${personId}) FOR NO KEY UPDATE`;
-  return trx.row<Row>`
-    SELECT ${raw(COLUMNS)} FROM persons WHERE id = ${personId} AND entity_id = coalesce(${entityId ?? null}, entity_id)`;
+
+/** A person as a caller names one; the operator names no entity. */
+interface Named {
+  personId: string;
+  entityId?: string;
 }
 
-/**
- * @param entityId of the caller; the operator has none
- * @returns undefined for an unknown person
- * @throws Failure last_admin
- */
+/** A person, whose entity stays locked. @throws Failure not_found */
+async function lockPerson(trx: Transaction, { personId, entityId }: Named): Promise<Row> {
+  await lockEntityOf(trx, personId);
+  const found = await trx.row<Row>`
+    SELECT ${raw(COLUMNS)} FROM persons WHERE id = ${personId} AND entity_id = coalesce(${entityId ?? null}, entity_id)`;
+  if (found === undefined) throw new Failure('not_found', 'There is no such person');
+  return found;
+}
+
+/** @throws Failure not_found, last_admin */
 export async function changePerson(
   trx: Transaction,
   by: Actor,
-  { personId, entityId }: { personId: string; entityId?: string },
+  named: Named,
   change: { role: PersonRole } | { disabled: boolean },
-): Promise<Omit<Person, 'email'> | undefined> {
-  const before = await lockPerson(trx, personId, entityId);
-  if (before === undefined) return undefined;
+): Promise<Omit<Person, 'email'>> {
+  const before = await lockPerson(trx, named);
+  const { personId } = before;
   const { role, disabled } = { ...before, ...change };
   const set = trx.oneRow<object>`
     UPDATE persons SET role = ${role},
@@ -156,26 +153,24 @@ export async function closeSecretSignIn(trx: Transaction, entityId: string): Pro
       WHERE p.entity_id = ${entityId} AND p.role = 'admin' AND p.disabled_at IS NULL)`;
 }
 
-/** Whether client id and secret sign anybody in to the console. */
-export async function isSecretSignInOpen(db: Executor): Promise<boolean> {
-  return (
-    (await db.row`SELECT id FROM entities WHERE persons_since IS NULL AND status = 'active' LIMIT 1`) !==
-    undefined
-  );
+/** Whether client id and secret sign in to the console: for an entity, or for any. */
+export async function isSecretSignInOpen(db: Executor, entityId?: string): Promise<boolean> {
+  const open = await db.row`
+    SELECT id FROM entities WHERE ${allOf(
+      sql`persons_since IS NULL AND status = 'active'`,
+      entityId !== undefined && sql`id = ${entityId}`,
+    )} LIMIT 1`;
+  return open !== undefined;
 }
 
-/** A new link, in place of the one before. @returns undefined for an unknown person */
-export async function invitePerson(
-  trx: Transaction,
-  by: Actor,
-  { personId, entityId }: { personId: string; entityId?: string },
-): Promise<Invited | undefined> {
-  const person = await lockPerson(trx, personId, entityId);
-  if (person === undefined) return undefined;
+/** A new link, in place of the one before. @throws Failure not_found */
+export async function invitePerson(trx: Transaction, by: Actor, named: Named): Promise<Invited> {
+  const person = await lockPerson(trx, named);
+  const { personId, email, role } = shownPerson(trx, person);
   const invitation = await act(trx, by, writeInvitation(trx, personId), () => ({
     action: 'person.invited',
     entityId: person.entityId,
     after: { personId },
   }));
-  return { personId, email: emailOf(trx, person), role: person.role, invitation };
+  return { personId, email, role, invitation };
 }

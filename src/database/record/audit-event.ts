@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { PersonRole } from '../../domain/person';
 import type { Executor, Transaction } from '../pool/connection';
 import { customPlan, raw } from '../pool/statement';
 import type { Cause } from '../../domain/words/timeline';
@@ -21,6 +22,8 @@ export interface Actor {
   ownRequestId?: string | undefined;
   /** In the operator's words; null if none was given. */
   reason: string | null;
+  /** A person's at the time, kept beside what the event shows. */
+  role?: PersonRole | undefined;
 }
 
 interface PrivilegedAction {
@@ -37,10 +40,11 @@ export async function recordAuditEvent(
   by: Actor,
   { action, entityId, before, after }: PrivilegedAction,
 ): Promise<void> {
+  const shown = by.role === undefined ? after : { ...after, actorRole: by.role };
   await trx.rows`
     INSERT INTO audit_events (actor, action, entity_id, request_id, own_request_id, reason, before, after)
     VALUES (${by.actor}, ${action}, ${entityId}, ${by.requestId}, ${by.ownRequestId ?? null}, ${by.reason},
-      ${before ? JSON.stringify(before) : null}, ${after ? JSON.stringify(after) : null})`;
+      ${before ? JSON.stringify(before) : null}, ${shown ? JSON.stringify(shown) : null})`;
 }
 
 /**

@@ -116,6 +116,9 @@ interface ExceptionToResolve extends ResolvedException {
   /** In doubt. */
   amount: bigint;
   currency: string;
+  /** Of the refund, or else the charge, as the ledger has it. */
+  atStake: bigint;
+  stakeCurrency: string;
   billingRequestId: string | null;
   refundId: string | null;
   refundStatus: RefundStatus | null;
@@ -172,7 +175,7 @@ async function lockException(
   // Read once the charge is locked: until then another caller may resolve the exception.
   const found = await trx.row<ExceptionToResolve>`
     SELECT x.id AS exception_id, x.kind, x.state, x.resolution, x.bank_id, x.assignee, x.amount, x.currency,
-      x.billing_request_id, x.refund_id, r.status AS refund_status, r.bank_transaction_id AS transfer_id,
+      coalesce(r.amount, b.amount) AS at_stake, b.currency AS stake_currency, x.billing_request_id, x.refund_id, r.status AS refund_status, r.bank_transaction_id AS transfer_id,
       x.reversal_bank_transaction_id AS reversal_id, ${raw(WRITES_OFF)} AS writes_off,
       (r.status IN ('completed', 'rejected') OR (r.status = 'pending' AND x.kind = 'unanswered')) IS TRUE OR EXISTS (
         SELECT FROM exception_answers a WHERE a.exception_id = x.id
@@ -205,8 +208,8 @@ const isPaid = ({ refundStatus }: ExceptionToResolve, { resolution }: Finding) =
   resolution === 'confirmed' && refundStatus !== null && refundStatus !== 'completed';
 
 /**
- * The money that a bank's finding would move in the ledger, or free to be refunded again: all that
- * is in doubt, or nothing. Its charge stays locked.
+ * The money that a bank's finding would move in the ledger, or free of a pending refund: all of
+ * the refund or the charge, or nothing. Its charge stays locked.
  *
  * @throws Failure not_found, also of another bank's
  */
@@ -219,7 +222,8 @@ export async function moneyOfFinding(
   const one = await lockException(trx, { cause: 'bank', bankId, note: null }, exceptionId);
   const moves =
     one.state !== 'resolved' && (isUndone(one, finding) || isPaid(one, finding) || isUnanswered(one));
-  return moves ? { amount: one.amount, currency: one.currency } : undefined;
+  // A line may have booked another amount, or currency, than the ledger would move.
+  return moves ? { amount: one.atStake, currency: one.stakeCurrency } : undefined;
 }
 
 const isUnanswered = ({ kind, refundStatus }: ExceptionToResolve) =>

@@ -112,7 +112,7 @@ export const SCHEDULE_SORTS = {
   nextBillingDate: { by: 's.next_due_at', indexed: false },
 };
 
-export interface ScheduleFilter {
+interface ScheduleFilter {
   status?: ScheduleStatus | undefined;
   customerId?: string | undefined;
   /** A part of a description or of a name, an id, or a value of the metadata. */
@@ -172,13 +172,11 @@ export async function listSchedules(
 const FILE_PAGE = 100;
 
 /** Oldest first, page by page. */
-export async function* readSchedules(db: Executor, party: Party, filter: ScheduleFilter) {
-  const from = matching(party, filter);
-  yield* pages<ScheduleRecord, string>(
+export const readSchedules = (db: Executor, party: Party, filter: ScheduleFilter) =>
+  pages<ScheduleRecord, string>(
     FILE_PAGE,
     '',
     (one) => one.id,
     (after) => plannedFor(db, filter).rows`
-      SELECT ${raw(COLUMNS)} FROM ${from} AND s.id > ${after} ORDER BY s.id LIMIT ${FILE_PAGE}`,
+      SELECT ${raw(COLUMNS)} FROM ${matching(party, filter)} AND s.id > ${after} ORDER BY s.id LIMIT ${FILE_PAGE}`,
   );
-}

@@ -107,10 +107,12 @@ export async function readCalls(
       ${causes}::text[], ${requestIds}::text[])
       AS c (resource_id, at, commit_id, cause, request_id)
     LEFT JOIN LATERAL (
-      SELECT caller_id FROM idempotency_keys
-      WHERE expires_at BETWEEN c.at + ${KEPT}::interval - interval '1 minute'
+      SELECT coalesce(p.entity_id, i.caller_id) AS caller_id
+      FROM idempotency_keys i LEFT JOIN persons p ON p.id = i.caller_id
+      WHERE i.expires_at BETWEEN c.at + ${KEPT}::interval - interval '1 minute'
         AND c.at + ${KEPT}::interval + interval '1 minute'
-        AND caller_id = ANY(${callers}) AND commit_id = c.commit_id LIMIT 1) AS k ON true`;
+        AND coalesce(p.entity_id, i.caller_id) = ANY(${callers}) AND i.commit_id = c.commit_id
+      LIMIT 1) AS k ON true`;
 }
 
 /**
@@ -160,19 +162,19 @@ export async function readAuditEvents(
     WITH acts AS (
       SELECT a.* FROM unnest(${entityIds}::text[]) AS party (id) CROSS JOIN LATERAL (
         SELECT * FROM audit_events WHERE entity_id = party.id AND (after->>'exceptionId') IS NULL
-          AND (after->>'commitId') IS NULL AND ${during(span)}
+          AND (after->>'commitId') IS NULL AND action !~ '^(person|client)[.]' AND ${during(span)}
         ORDER BY recorded_at DESC LIMIT ${span.limit}) AS a
       UNION ALL
       SELECT a.* FROM unnest(${span.exceptionIds}::text[]) AS exception (id) CROSS JOIN LATERAL (
         SELECT * FROM audit_events WHERE (after->>'exceptionId') = exception.id
           AND entity_id = ANY(${entityIds}) AND ${during(span)}
         ORDER BY id DESC LIMIT ${span.limit}) AS a
-      UNION ALL
+      -- A person's answer to an exception is found by both.
+      UNION
       SELECT * FROM audit_events WHERE (after->>'commitId') = ANY(${span.commitIds})
         AND entity_id = ANY(${entityIds}))
     SELECT recorded_at AS at, 'act' AS what, actor, action, entity_id, request_id,
-      after->>'exceptionId' AS exception_id,
-      CASE WHEN (after->>'commitId') IS NOT NULL THEN after->>'role' END AS role
+      after->>'exceptionId' AS exception_id, after->>'actorRole' AS role
     FROM acts ORDER BY id DESC LIMIT ${span.limit}`;
   const emails = await personEmails(db, [...new Set(latest.map(({ actor }) => actor))]);
   return latest.toReversed().map(({ role, ...step }) => {

@@ -1,6 +1,6 @@
 import { rotateClientSecret } from '../../../src/database/entity/client-credential';
 import {
-  endConsoleSession,
+  endForGood,
   forgetEndedSessions,
   isConsoleSessionEnded,
 } from '../../../src/database/entity/console-session';
@@ -329,8 +329,8 @@ describe('a session ends', () => {
     expect([await isSignedIn(cookie), await isSignedIn(next.cookie)]).toEqual([false, true]);
     // This answer may reach the browser after that sign-in, whose cookie it must not take away.
     expect((await get('/console/session', cookie)).headers.get('set-cookie')).toBeNull();
-    const long = { id: 'long-over', endsAt: new Date(Date.now() - 7_200_000) };
-    await endConsoleSession(test.db, long);
+    const long = { id: 'long-over', endsAt: Date.now() - 7_200_000 };
+    await endForGood(test.db, long);
     expect(await forgetEndedSessions(test.db)).toBe(false);
     const ended = [session['sessionId'] ?? '', long.id].map((id) => isConsoleSessionEnded(test.db, id));
     expect(await Promise.all(ended)).toEqual([true, false]);

@@ -30,7 +30,7 @@ let people = 0;
 async function invitation(role: PersonRole, entityId = parties.merchantId): Promise<string> {
   const wanted = { email: `p${++people}@example.com`, role };
   const added = await served.db.transaction((trx) => addPerson(trx, OPERATOR, entityId, wanted));
-  return `${own}/console#invitation=${added?.invitation}`;
+  return `${own}/console#invitation=${added.invitation}`;
 }
 
 /** A person's page, on a device of their own. */
@@ -123,10 +123,28 @@ it('has each person add a second passkey, on another device', async () => {
   await button(page, 'Add a passkey').click();
   await shows(page, 'This device or key has a passkey of yours already.');
   await giveAuthenticator(page, true, 'usb');
+  await page.route('**/v1/console/passkeys', async (asked) => {
+    const body = asked.request().postDataJSON() as object | null;
+    await asked.continue({ ...(body && { postData: JSON.stringify({ ...body, sealed: 'stale' }) }) });
+  });
+  await button(page, 'Add a passkey').click();
+  await shows(page, 'The passkey is not accepted, and you are still signed in: add it again');
+  await page.unroute('**/v1/console/passkeys');
   await button(page, 'Add a passkey').click();
   await shows(page, 'You may sign in by it from now on');
   await page.getByRole('listitem').filter({ hasText: 'Made' }).nth(1).waitFor();
   await expectGoodPage(page);
+});
+
+it('has all pages of a bank’s person in one row of a screen of 1280 pixels', async () => {
+  const page = await joined(await invitation('admin', parties.bank.entityId));
+  const pages = page.getByRole('navigation', { name: 'Pages of the console' });
+  expect(await pages.getByRole('link').count()).toBe(9);
+  const ends = [pages.getByRole('link').first(), pages.getByRole('link').last(), button(page, 'Sign out')];
+  const boxes = await Promise.all(ends.map((one) => one.boundingBox()));
+  const middles = boxes.map((box) => Math.round((box?.y ?? 0) + (box?.height ?? 0) / 2));
+  expect(Math.max(...middles) - Math.min(...middles)).toBeLessThanOrEqual(1);
+  expect(await pages.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
 });
 
 it('offers nobody what their role may not do', async () => {

@@ -195,7 +195,7 @@ describe('a finance team', () => {
       );
       const page = await browser.open('about:blank');
       await giveAuthenticator(page);
-      await page.goto(`${api.deps.config.CONSOLE_URL}/console#invitation=${added?.invitation}`);
+      await page.goto(`${api.deps.config.CONSOLE_URL}/console#invitation=${added.invitation}`);
       await button(page, 'Make a passkey').click();
       await button(page, 'Sign out').click();
       await button(page, 'Use your passkey').waitFor();

@@ -90,9 +90,10 @@ describe('encrypting again', () => {
     const colleague = { email: 'bob@example.test', role: 'admin' } as const;
     const add = (ring: Keyring) =>
       db.transaction((trx) => addPerson(keyed(trx, ring), OPERATOR, bankId, colleague));
-    const { personId = '', invitation = '' } = (await add(old)) ?? {};
+    const added = await add(old);
+    const { personId } = added;
     const passkey = { credentialId: 'pk', publicKey: Buffer.from('public'), counter: 0 };
-    await db.transaction((trx) => useInvitation(keyed(trx, old), { requestId: null }, invitation, passkey));
+    await db.transaction((trx) => useInvitation(keyed(trx, old), { requestId: null }, added, passkey));
     await recordOutcome(keyed(db, old), deliveryId, 1, { responseHead: 'echo' });
 
     // A client that was disabled never sends its secret again: it keeps no key.

@@ -23,7 +23,7 @@ let other: string;
 async function person(role: PersonRole): Promise<string> {
   const email = `${role}-${++people}@example.com`;
   const added = await db.transaction((trx) => addPerson(trx, OPERATOR, entityId, { email, role }));
-  return added?.personId ?? '';
+  return added.personId;
 }
 let people = 0;
 

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import { useMay } from './context';
-import { useAttempt } from './loaded';
+import { useAttempt, type Done } from './loaded';
 import { Alert } from './parts';
 
 /**
@@ -23,9 +23,12 @@ export function Act({
   label?: string;
   title: string;
   yes: string;
-  /** @returns what to tell the reader */
-  send: () => Promise<string>;
-  done: (message: string) => void;
+  /**
+   * @param given what the fields of the question hold, by their names; nothing of an empty one
+   * @returns what to tell the reader
+   */
+  send: (given: Record<string, string>) => Promise<ComponentChildren>;
+  done: Done;
   /** The role that may do it. */
   lowest?: 'clerk' | 'admin';
   children: ComponentChildren;
@@ -33,10 +36,12 @@ export function Act({
   const may = useMay(lowest);
   const question = useRef<HTMLDialogElement>(null);
   const { busy, error, attempt, forget } = useAttempt();
-  async function go(): Promise<void> {
-    const message = await send();
+  async function go(form: HTMLFormElement): Promise<void> {
+    const fields = Object.entries(Object.fromEntries(new FormData(form)) as Record<string, string>);
+    const said = await send(Object.fromEntries(fields.filter(([, value]) => value !== '')));
     question.current?.close();
-    done(message);
+    form.reset();
+    done(said);
   }
   return (
     may && (
@@ -49,7 +54,7 @@ export function Act({
             class="stack"
             onSubmit={(event) => {
               event.preventDefault();
-              attempt(go());
+              attempt(go(event.currentTarget));
             }}
           >
             <h2>{title}</h2>

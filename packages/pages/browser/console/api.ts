@@ -1,3 +1,4 @@
+import type { PersonRole } from '../../../../src/domain/person';
 import type { Operations } from '../../../client/src/api.generated';
 
 /*
@@ -9,7 +10,7 @@ export interface Session {
   entityId: string;
   role: 'bank' | 'merchant' | 'provider';
   /** The person who has signed in by a passkey. */
-  person?: { personId: string; email: string; role: 'viewer' | 'clerk' | 'admin' };
+  person?: { personId: string; email: string; role: PersonRole };
   name: string;
   expiresAt: string;
   timezone: string;

@@ -2,7 +2,7 @@ import type { FoundTransaction, TransactionWithEvents } from '../../../client/sr
 import { money } from '../parts/money';
 import { Act } from './act';
 import { act, ask, Refusal } from './api';
-import { Show, useAnswered } from './loaded';
+import { Show, useAnswered, type Done } from './loaded';
 import { RecordLink } from './parts';
 
 /*
@@ -64,7 +64,7 @@ async function chargeOnce(wish: object, reference: string): Promise<string> {
 
 interface Props {
   of: TransactionWithEvents;
-  done: (message: string) => void;
+  done: Done;
 }
 
 export function ChargeAgain({ of: one, done }: Props) {

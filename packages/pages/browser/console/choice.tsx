@@ -15,23 +15,20 @@ export interface Sorting {
 export function usePaged<Value>(
   first: Value,
   sortedBy = 'createdAt',
-  order: Sorting['order'] = 'descending',
+  sortedIn: Sorting['order'] = 'descending',
 ) {
-  const [{ chosen, page, sorted }, set] = useState({
-    chosen: first,
-    page: 1,
-    sorted: { by: sortedBy, order },
-  });
-  const sort = (by: string) => {
-    const isTurned = by === sorted.by && sorted.order === 'ascending';
-    set({ chosen, page: 1, sorted: { by, order: isTurned ? 'descending' : 'ascending' } });
+  const [now, set] = useState({ chosen: first, page: 1, by: sortedBy, order: sortedIn });
+  const { chosen, page, by, order } = now;
+  const sort = (next: string) => {
+    const isTurned = next === by && order === 'ascending';
+    set({ chosen, page: 1, by: next, order: isTurned ? 'descending' : 'ascending' });
   };
   return {
     chosen,
-    asked: { page, sortBy: sorted.by, sortOrder: sorted.order === 'ascending' ? 'asc' : 'desc' },
-    sorting: { ...sorted, sort },
-    choose: (another: Value) => set({ chosen: another, page: 1, sorted }),
-    go: (to: number) => set({ chosen, page: to, sorted }),
+    asked: { page, sortBy: by, sortOrder: order === 'ascending' ? 'asc' : 'desc' },
+    sorting: { by, order, sort },
+    choose: (another: Value) => set({ ...now, chosen: another, page: 1 }),
+    go: (to: number) => set({ ...now, page: to }),
   };
 }
 

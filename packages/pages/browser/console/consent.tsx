@@ -1,12 +1,12 @@
 import type { Agreement } from '../../../client/src/api.generated';
 import { money } from '../parts/money';
 import { useMoment } from './context';
-import { Badge, Facts } from './parts';
+import { Facts } from './parts';
 import { Table } from './table';
 
 type Consent = Pick<
   Agreement,
-  'state' | 'pausedUntil' | 'currency' | 'spendingLimits' | 'spent' | 'termsSince' | 'chargeableNow'
+  'pausedUntil' | 'currency' | 'spendingLimits' | 'spent' | 'termsSince' | 'chargeableNow'
 >;
 
 const WINDOWS = [
@@ -20,7 +20,7 @@ const WINDOWS = [
 /** Limits of a customer, their spent part, and the amount that could be charged now. */
 export function Consent({ of, about }: { of: Consent; about: string }) {
   const moment = useMoment();
-  const { state, pausedUntil, currency, spendingLimits: limits, spent, termsSince, chargeableNow } = of;
+  const { pausedUntil, currency, spendingLimits: limits, spent, termsSince, chargeableNow } = of;
   const { perCharge, validFrom, validUntil, count } = limits;
   const sum = (window: (typeof WINDOWS)[number][0]) => {
     const exact = spent.exact?.[window];
@@ -30,7 +30,6 @@ export function Consent({ of, about }: { of: Consent; about: string }) {
     <>
       <Facts
         of={[
-          ['State', <Badge of={state} />],
           pausedUntil !== null && ['Paused until', moment(pausedUntil)],
           ['Chargeable now', chargeableNow === null ? 'Any amount' : money(chargeableNow, currency)],
           perCharge !== null && ['At most a charge', money(perCharge, currency)],

@@ -2,6 +2,7 @@ import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Session } from './api';
 import { momentIn } from '../parts/time';
+import { mayAct } from '../../../../src/domain/person';
 
 export const Signed = createContext<Session | undefined>(undefined);
 
@@ -14,7 +15,7 @@ export function useSession(): Session {
 /** Whether the reader's role may act so: the service refuses the others. */
 export function useMay(lowest: 'clerk' | 'admin'): boolean {
   const { person } = useSession();
-  return person === undefined || person.role === 'admin' || person.role === lowest;
+  return person === undefined || mayAct(person.role, lowest);
 }
 
 /** Writes moments in the network's zone, not in the reader's. */

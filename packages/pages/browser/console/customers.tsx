@@ -7,7 +7,7 @@ import { ask, change, query } from './api';
 import { Choice, usePaged } from './choice';
 import { Consent } from './consent';
 import { useMoment, useSession } from './context';
-import { Show, useAnswered, useLoaded, useNotice } from './loaded';
+import { Show, useAnswered, useLoaded, useNotice, type Done } from './loaded';
 import { Badge, Facts, Ids } from './parts';
 import { paymentsAt } from './payment-filter';
 import { FoundPayments } from './payments';
@@ -182,7 +182,7 @@ const CHOICES: Record<string, string> = {
 };
 
 /** Without limits in the call the terms stay. */
-function Decide({ of: one, done }: { of: Decision; done: (message: string) => void }) {
+function Decide({ of: one, done }: { of: Decision; done: Done }) {
   const [said, say] = useState<string>(one.customerDecision);
   const { name } = one.merchant;
   return (

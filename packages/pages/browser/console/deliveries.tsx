@@ -7,7 +7,7 @@ import { act, ask, query } from './api';
 import { Choice, usePaged } from './choice';
 import { useMoment } from './context';
 import { counted } from './figures';
-import { Show, useLoaded, useNotice } from './loaded';
+import { Show, useLoaded, useNotice, type Done } from './loaded';
 import { Pages, Table } from './table';
 import { attemptInWords, DeliveryState, RealTimes, SendAgain, WebhookPage, whyUnattempted } from './webhook';
 import { WebhookEndpoint } from './webhook-endpoint';
@@ -127,7 +127,7 @@ async function failedOf(filter: typeof ALL): Promise<string[]> {
 }
 
 /** A webhook that was sent is failed no longer, so a second try goes on where the first broke off. */
-function SendAllAgain({ of, done }: { of: typeof ALL; done: (message: string) => void }) {
+function SendAllAgain({ of, done }: { of: typeof ALL; done: Done }) {
   const [sent, setSent] = useState<string>();
   return (
     <Act

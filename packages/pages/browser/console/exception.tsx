@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks';
 import type { ReconciliationExceptionWithEvents } from '../../../client/src/api.generated';
 import { money } from '../parts/money';
 import { eventInWords, kindInWords } from '../parts/payment-words';
@@ -7,12 +6,12 @@ import { Act } from './act';
 import { to } from './address';
 import { change } from './api';
 import { useMay, useMoment, useSession } from './context';
-import { Show, useLoaded, useNotice } from './loaded';
+import { Show, useLoaded, useNotice, type Done } from './loaded';
 import { Badge, Facts, Id, Ids, RecordLink } from './parts';
 import { ANSWERS, bookedInWords, endedBy, resolutionInWords, type Resolution } from './words';
 
 /** @param ofPayment told what was done, where it stands on the page of its payment */
-export function ExceptionShown({ id, ofPayment }: { id: string; ofPayment?: (message: string) => void }) {
+export function ExceptionShown({ id, ofPayment }: { id: string; ofPayment?: Done }) {
   const loaded = useLoaded<'getException'>(`/v1/reconciliation/exceptions/${encodeURIComponent(id)}`);
   const { notice, done } = useNotice(loaded);
   return (
@@ -120,6 +119,8 @@ interface Choice {
   said: Resolution;
   name: string;
   means: string;
+  /** The bank's transaction that goes with it. */
+  asked?: { label: string; required: boolean };
 }
 
 function choicesFor(exception: ReconciliationExceptionWithEvents): Choice[] {
@@ -136,12 +137,18 @@ function choicesFor(exception: ReconciliationExceptionWithEvents): Choice[] {
       said: 'reversed',
       name: 'The money moved, and we have taken it back',
       means: `Name the transaction that did so. ${consequence(exception)}`,
+      asked: { label: 'Your transaction that took it back', required: true },
     });
   if (isUnpaid(exception))
     choices.push({
       said: 'confirmed',
       name: 'We have paid the refund',
       means: 'It is completed from now on, and the merchant is told.',
+      // A transfer of a rejected refund may be the only one known.
+      asked:
+        kind === 'unanswered'
+          ? { label: 'Your transaction that paid it', required: true }
+          : { label: 'Your transaction that paid it, if there is more than one', required: false },
     });
   else if (canBeConfirmed(exception))
     choices.push({
@@ -162,21 +169,9 @@ function canBeConfirmed({ refundId, answers, events }: ReconciliationExceptionWi
   return events.some(({ kind }) => kind === 'conflicting_answer');
 }
 
-/** The id that goes with an answer. A transfer of a rejected refund may be the only one known. */
-function idAsked(
-  said: Resolution,
-  exception: ReconciliationExceptionWithEvents,
-): { label: string; required: boolean } | undefined {
-  if (said === 'reversed') return { label: 'Your transaction that took it back', required: true };
-  if (said !== 'confirmed' || !isUnpaid(exception)) return undefined;
-  return exception.kind === 'unanswered'
-    ? { label: 'Your transaction that paid it', required: true }
-    : { label: 'Your transaction that paid it, if there is more than one', required: false };
-}
-
 interface AnswerProps {
   to: ReconciliationExceptionWithEvents;
-  done: (message: string) => void;
+  done: Done;
 }
 
 function Answer({ to: exception, done }: AnswerProps) {
@@ -201,41 +196,28 @@ function Answer({ to: exception, done }: AnswerProps) {
   );
 }
 
-function Said({ choice: { said, name, means }, to: exception, done }: AnswerProps & { choice: Choice }) {
-  const [bankTransactionId, setBankTransactionId] = useState('');
-  const [note, setNote] = useState('');
-  const asked = idAsked(said, exception);
-  return (
-    <Act
-      name={`${name} …`}
-      title={`${name}: resolve the exception of ${money(exception, exception.currency)}?`}
-      yes="Yes, resolve it"
-      send={async () => {
-        const path = `/v1/reconciliation/exceptions/${exception.exceptionId}/respond`;
-        const { message, waits } = await change('POST', path, {
-          resolution: said,
-          ...(asked && bankTransactionId !== '' && { bankTransactionId }),
-          ...(note !== '' && { note }),
-        });
-        return waits ? message : `It is resolved: ${name}.`;
-      }}
-      done={done}
-    >
-      <p>{means} Your answer is final, and both sides are told.</p>
-      {asked && (
-        <label>
-          {asked.label}
-          <input
-            required={asked.required}
-            value={bankTransactionId}
-            onInput={(event) => setBankTransactionId(event.currentTarget.value)}
-          />
-        </label>
-      )}
+const Said = ({ choice, to: exception, done }: AnswerProps & { choice: Choice }) => (
+  <Act
+    name={`${choice.name} …`}
+    title={`${choice.name}: resolve the exception of ${money(exception, exception.currency)}?`}
+    yes="Yes, resolve it"
+    send={async (given) => {
+      const path = `/v1/reconciliation/exceptions/${exception.exceptionId}/respond`;
+      const { message, waits } = await change('POST', path, { resolution: choice.said, ...given });
+      return waits ? message : `It is resolved: ${choice.name}.`;
+    }}
+    done={done}
+  >
+    <p>{choice.means} Your answer is final, and both sides are told.</p>
+    {choice.asked && (
       <label>
-        Note for yourselves, without personal data
-        <input maxLength={500} value={note} onInput={(event) => setNote(event.currentTarget.value)} />
+        {choice.asked.label}
+        <input name="bankTransactionId" required={choice.asked.required} />
       </label>
-    </Act>
-  );
-}
+    )}
+    <label>
+      Note for yourselves, without personal data
+      <input name="note" maxLength={500} />
+    </label>
+  </Act>
+);

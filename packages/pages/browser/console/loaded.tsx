@@ -1,4 +1,4 @@
-import type { ComponentChild } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { Operations } from '../../../client/src/api.generated';
 import { ask, Refusal, type DataOf } from './api';
@@ -6,7 +6,7 @@ import { ask, Refusal, type DataOf } from './api';
 /** Neither field is there while the first request is on its way. */
 type State<Data> = { data?: Data; error?: string };
 
-export type Loaded<Data> = State<Data> & {
+type Loaded<Data> = State<Data> & {
   /** The former question's data, until the answer to this question comes. */
   former?: Data | undefined;
   reload: () => void;
@@ -49,13 +49,15 @@ export function useAnswered<Data>(
   return of === what ? { ...state, reload } : { former: state.data, reload };
 }
 
+export type Done = (said: ComponentChildren) => void;
+
 /** Says what an act has done, and loads again what it was done to. */
-export function useNotice({ reload }: Loaded<unknown>) {
-  const [said, setSaid] = useState<string>();
+export function useNotice({ reload }: Loaded<unknown>): { notice: ComponentChildren; done: Done } {
+  const [said, setSaid] = useState<ComponentChildren>();
   return {
     notice: <div role="status">{said !== undefined && <p class="notice">{said}</p>}</div>,
-    done: (message: string) => {
-      setSaid(message);
+    done: (next) => {
+      setSaid(next);
       reload();
     },
   };
@@ -89,7 +91,7 @@ export function Show<Data>({
 }: {
   loaded: Loaded<Data>;
   what: string;
-  children: (data: Data) => ComponentChild;
+  children: (data: Data) => ComponentChildren;
 }) {
   if (error !== undefined) {
     return (

@@ -19,11 +19,12 @@ import { Statements } from './statements';
 import { Waiting } from './waiting';
 
 /** A bank alone has a list of customers, each role the page of one; passkeys and approvals are persons'. */
-const isFor =
-  ({ role, person }: Session, id?: string) =>
-  ({ page }: (typeof PAGES)[number]) =>
-    (page !== 'customers' || role === 'bank' || id !== undefined) &&
-    ((page !== 'waiting' && page !== 'persons') || person !== undefined);
+const pagesFor = ({ role, person }: Session, id?: string) =>
+  PAGES.filter(
+    ({ page }) =>
+      (page !== 'customers' || role === 'bank' || id !== undefined) &&
+      ((page !== 'waiting' && page !== 'persons') || person !== undefined),
+  );
 
 const PAGES = [
   { page: 'overview', title: 'Overview', Content: Overview },
@@ -85,9 +86,8 @@ function Console() {
 
 function Frame({ session, leave }: { session: Session; leave: () => void }) {
   const address = useAddress();
-  const pages = PAGES.filter(isFor(session));
-  const offered = PAGES.filter(isFor(session, address.id));
-  const { page, title, Content } = offered.find((one) => one.page === address.page) ?? PAGES[0];
+  const asked = pagesFor(session, address.id).find((one) => one.page === address.page);
+  const { page, title, Content } = asked ?? PAGES[0];
   const heading = useRef<HTMLHeadingElement>(null);
   const [error, setError] = useState<string>();
   const isFirst = useRef(true);
@@ -121,35 +121,35 @@ function Frame({ session, leave }: { session: Session; leave: () => void }) {
             Assent console
           </strong>
           <nav class="row" aria-label="Pages of the console">
-            {pages.map((one) => (
+            {pagesFor(session).map((one) => (
               <a key={one.page} href={to(one.page)} aria-current={one.page === page ? 'page' : undefined}>
                 {one.title}
               </a>
             ))}
           </nav>
-          <div class="who row">
-            <span>
-              {session.name} <span class="badge">{session.role}</span>
-              {session.person && (
-                <span class="small quiet">
-                  {' '}
-                  {session.person.email}, {session.person.role}
-                </span>
-              )}
-            </span>
-            <button
-              type="button"
-              onClick={() => void signOut().then(leave, (failed: unknown) => setError(inWords(failed)))}
-            >
-              Sign out
-            </button>
-          </div>
+          <button
+            type="button"
+            onClick={() => void signOut().then(leave, (failed: unknown) => setError(inWords(failed)))}
+          >
+            Sign out
+          </button>
         </div>
       </header>
       <main class="page stack" id={CONTENT}>
-        <h1 tabIndex={-1} ref={heading}>
-          {title}
-        </h1>
+        <div class="head">
+          <h1 tabIndex={-1} ref={heading}>
+            {title}
+          </h1>
+          <span>
+            {session.name} <span class="badge">{session.role}</span>
+            {session.person && (
+              <span class="small quiet">
+                {' '}
+                {session.person.email}, {session.person.role}
+              </span>
+            )}
+          </span>
+        </div>
         {error !== undefined && <Alert>You are still signed in. {error}</Alert>}
         <Content address={address} />
         <p class="quiet small">Days begin, and times are, in the network’s time zone: {session.timezone}.</p>

@@ -5,10 +5,11 @@ import { Act } from './act';
 import { act, change, Refusal, type Session } from './api';
 import { ChargeAgain } from './charge-again';
 import { useSession } from './context';
+import type { Done } from './loaded';
 
 interface Props {
   of: TransactionWithEvents;
-  done: (message: string) => void;
+  done: Done;
 }
 
 /** Acts on a payment, for the party that may take them. */
@@ -46,7 +47,7 @@ export function PaymentActs({ of: one, done }: Props) {
 
 interface Named {
   id: string;
-  done: (message: string) => void;
+  done: Done;
 }
 
 export const PauseSchedule = ({ id, done }: Named) => (

@@ -5,6 +5,7 @@ import { PaymentStory } from '../parts/timeline';
 import { to } from './address';
 import { useMoment, useSession } from './context';
 import { ExceptionShown } from './exception';
+import type { Done } from './loaded';
 import { Badge, CustomerLink, Facts, Id, Ids } from './parts';
 import { PaymentActs } from './payment-acts';
 import { paymentsAt } from './payment-filter';
@@ -14,7 +15,7 @@ import { customerOf, partsBack, TYPES, whyDeclined } from './words';
 
 interface Props {
   of: TransactionWithEvents;
-  done: (message: string) => void;
+  done: Done;
 }
 
 /** The story of a payment: who paid whom, what became of it and why, and what can be done. */

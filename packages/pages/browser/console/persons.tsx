@@ -1,34 +1,36 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import type { PersonRole } from '../../../../src/domain/person';
 import { Act } from './act';
-import { ask, change } from './api';
+import { ask, change, type Session } from './api';
 import { Choice } from './choice';
 import { useMoment, useSession } from './context';
-import { Show, useAnswered, useAttempt, useNotice } from './loaded';
+import { Show, useAnswered, useAttempt, useNotice, type Done } from './loaded';
 import { Alert } from './parts';
 import { addPasskey } from './passkey';
 import { Table } from './table';
 
-type Role = 'viewer' | 'clerk' | 'admin';
-
-interface Person {
-  personId: string;
-  email: string;
-  role: Role;
-  disabled: boolean;
-}
+type Person = NonNullable<Session['person']> & { disabled: boolean };
 
 const PERSONS = '/v1/console/persons';
 
-const ROLES: Record<Role, string> = {
+const ROLES: Record<PersonRole, string> = {
   viewer: 'Viewer: reads',
   clerk: 'Clerk: also refunds, cancels, pauses, answers',
   admin: 'Admin: also persons and the webhook URL',
 };
 
-/** A link to a passkey, which is shown once. */
-interface Link {
-  email: string;
-  invitationUrl: string;
+/** @returns what to tell the reader: an invitation's link is shown this once */
+export async function send(path: string, body?: object): Promise<ComponentChildren> {
+  const { message, data } = await change('POST', path, body);
+  const { email, invitationUrl } = (data ?? {}) as { email?: string; invitationUrl?: string };
+  if (invitationUrl === undefined) return message;
+  return (
+    <label>
+      The link for {email}, which is not shown again. {message}
+      <input readOnly value={invitationUrl} onFocus={(event) => event.currentTarget.select()} />
+    </label>
+  );
 }
 
 /** The reader's own passkeys and, for an admin, the persons of the entity. */
@@ -45,25 +47,9 @@ export function Persons() {
 function All() {
   const loaded = useAnswered<{ persons: Person[] }>(PERSONS, ask);
   const { notice, done } = useNotice(loaded);
-  const [link, setLink] = useState<Link>();
-  /** @returns what to tell the reader; a second admin may have to approve it first */
-  async function send(path: string, body: object = {}): Promise<string> {
-    const { message, data } = await change('POST', path, body);
-    const made = data as Partial<Link> | undefined;
-    setLink(made?.invitationUrl === undefined ? undefined : (made as Link));
-    return message;
-  }
   return (
     <>
       {notice}
-      {link && (
-        <section class="card stack">
-          <label>
-            The link for {link.email}, which is not shown again
-            <input readOnly value={link.invitationUrl} onFocus={(event) => event.currentTarget.select()} />
-          </label>
-        </section>
-      )}
       <section class="card stack">
         <Show loaded={loaded} what="The persons">
           {({ persons }) => (
@@ -79,12 +65,11 @@ function All() {
                   name: 'Act',
                   cell: (one) => (
                     <div class="row">
-                      <SetRole of={one} send={send} done={done} />
-                      <Disable of={one} send={send} done={done} />
+                      <SetRole of={one} done={done} />
+                      <Disable of={one} done={done} />
                       <Act
                         name="Invite again …"
                         label={`Invite again: ${one.email}`}
-                        lowest="admin"
                         title={`Invite ${one.email} again?`}
                         yes="Yes, make a link"
                         send={() => send(`${PERSONS}/${one.personId}/invite`)}
@@ -99,24 +84,23 @@ function All() {
             />
           )}
         </Show>
-        <Add send={send} done={done} />
+        <Add done={done} />
       </section>
     </>
   );
 }
 
-interface Acts {
-  send: (path: string, body?: object) => Promise<string>;
-  done: (message: string) => void;
+interface Props {
+  of: Person;
+  done: Done;
 }
 
-function SetRole({ of: { personId, email, role }, send, done }: Acts & { of: Person }) {
+function SetRole({ of: { personId, email, role }, done }: Props) {
   const [next, setNext] = useState(role);
   return (
     <Act
       name="Change role …"
       label={`Change role: ${email}`}
-      lowest="admin"
       title={`Change the role of ${email}?`}
       yes="Yes, change it"
       send={() => send(`${PERSONS}/${personId}/role`, { role: next })}
@@ -127,11 +111,10 @@ function SetRole({ of: { personId, email, role }, send, done }: Acts & { of: Per
   );
 }
 
-const Disable = ({ of: { personId, email, disabled }, send, done }: Acts & { of: Person }) => (
+const Disable = ({ of: { personId, email, disabled }, done }: Props) => (
   <Act
     name={disabled ? 'Enable …' : 'Disable …'}
     label={`${disabled ? 'Enable' : 'Disable'}: ${email}`}
-    lowest="admin"
     title={`${disabled ? 'Enable' : 'Disable'} ${email}?`}
     yes={disabled ? 'Yes, let them in' : 'Yes, keep them out'}
     send={() => send(`${PERSONS}/${personId}/${disabled ? 'enable' : 'disable'}`)}
@@ -141,31 +124,20 @@ const Disable = ({ of: { personId, email, disabled }, send, done }: Acts & { of:
   </Act>
 );
 
-function Add({ send, done }: Acts) {
-  const [email, setEmail] = useState('');
-  const [role, setRole] = useState<Role>('viewer');
+function Add({ done }: Pick<Props, 'done'>) {
+  const [role, setRole] = useState<PersonRole>('viewer');
   return (
     <div>
       <Act
         name="Add a person …"
-        lowest="admin"
         title="Add a person?"
         yes="Yes, make a link"
-        send={async () => {
-          const message = await send(PERSONS, { email, role });
-          setEmail('');
-          return message;
-        }}
+        send={(given) => send(PERSONS, { ...given, role })}
         done={done}
       >
         <label>
           E-mail
-          <input
-            type="email"
-            required
-            value={email}
-            onInput={(event) => setEmail(event.currentTarget.value)}
-          />
+          <input name="email" type="email" required />
         </label>
         <Choice name="Role" value={role} names={ROLES} choose={setRole} />
       </Act>
@@ -187,7 +159,7 @@ function Passkeys() {
       {notice}
       <Show loaded={loaded} what="Your passkeys">
         {({ passkeys }) => (
-          <ul>
+          <ul class="small">
             {passkeys.map(({ createdAt, current }) => (
               <li key={createdAt}>
                 Made {moment(createdAt)}

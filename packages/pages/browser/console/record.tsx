@@ -2,7 +2,7 @@ import type { ComponentChild } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { to } from './address';
 import { ask, query, Refusal } from './api';
-import { Show, useAnswered, useNotice } from './loaded';
+import { Show, useAnswered, useNotice, type Done } from './loaded';
 import { Payment } from './payment';
 import { paymentsAt } from './payment-filter';
 import { AgreementFound, BankStatementFound, IntentFound } from './record-found';
@@ -26,7 +26,7 @@ export function RecordFound({ what }: { what: string }) {
 }
 
 /** Shows a record; `done` is told of what the reader has done to it. */
-type Found = (done: (message: string) => void) => ComponentChild;
+type Found = (done: Done) => ComponentChild;
 
 /** Finds the caller's own records by a reference or an id. */
 async function search(what: string): Promise<Found> {

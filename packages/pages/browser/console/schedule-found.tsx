@@ -6,7 +6,7 @@ import { Act } from './act';
 import { to } from './address';
 import { act, change } from './api';
 import { useMoment, useSession } from './context';
-import { Show, useLoaded, useNotice } from './loaded';
+import { Show, useLoaded, useNotice, type Done } from './loaded';
 import { Badge, CustomerLink, Facts, Ids } from './parts';
 import { CancelSchedule, PauseSchedule, schedulesFor } from './payment-acts';
 import { paymentsAt } from './payment-filter';
@@ -34,7 +34,7 @@ export function ScheduleShown({ id }: { id: string }) {
   );
 }
 
-function Found({ schedule, done }: { schedule: Either; done: (message: string) => void }) {
+function Found({ schedule, done }: { schedule: Either; done: Done }) {
   const { role } = useSession();
   const moment = useMoment();
   const { scheduleId: id, status, suspendedReason, nextBillingDate, retryAt } = schedule;
@@ -78,13 +78,7 @@ function Found({ schedule, done }: { schedule: Either; done: (message: string) =
   );
 }
 
-function ChangeAmount({
-  of: { scheduleId, amount: before, currency },
-  done,
-}: {
-  of: Either;
-  done: (message: string) => void;
-}) {
+function ChangeAmount({ of: { scheduleId, amount: before, currency }, done }: { of: Either; done: Done }) {
   const [given, setGiven] = useState(String(before));
   const amount = money(Number(given), currency);
   return (
@@ -119,7 +113,7 @@ function ChangeAmount({
   );
 }
 
-const Resume = ({ id, done }: { id: string; done: (message: string) => void }) => (
+const Resume = ({ id, done }: { id: string; done: Done }) => (
   <Act
     name="Resume it …"
     title="Resume the schedule?"

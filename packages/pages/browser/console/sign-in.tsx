@@ -19,13 +19,7 @@ export function SignIn({ ended, done }: Props & { ended: boolean }) {
           Your session has ended. Sign in again to go on where you were.
         </p>
       )}
-      <Passkey
-        title="Sign in"
-        busyName="Signing in …"
-        name="Use your passkey"
-        ask={signInByPasskey}
-        done={done}
-      >
+      <Passkey title="Sign in" name="Use your passkey" ask={signInByPasskey} done={done}>
         With the passkey that you made at your invitation.
       </Passkey>
       {secrets && <WithSecret done={done} />}
@@ -39,13 +33,7 @@ export function SignIn({ ended, done }: Props & { ended: boolean }) {
 /** @param invitation of the address that the page was opened by */
 export const Invitation = ({ invitation, done }: Props & { invitation: string }) => (
   <Before>
-    <Passkey
-      title="You are invited"
-      name="Make a passkey"
-      busyName="Making it …"
-      ask={() => useInvitation(invitation)}
-      done={done}
-    >
+    <Passkey title="You are invited" name="Make a passkey" ask={() => useInvitation(invitation)} done={done}>
       A passkey signs you in, in place of a password: by the lock of this device, or a security key. Passkeys
       that you have here from before end.
     </Passkey>
@@ -65,12 +53,11 @@ const Before = ({ children }: { children: ComponentChildren }) => (
 interface Ceremony extends Props {
   title: string;
   name: string;
-  busyName: string;
   ask: () => Promise<Session>;
   children: ComponentChildren;
 }
 
-function Passkey({ title, name, busyName, ask, done, children }: Ceremony) {
+function Passkey({ title, name, ask, done, children }: Ceremony) {
   const { busy, error, attempt } = useAttempt();
   return (
     <section class="card stack">
@@ -78,7 +65,7 @@ function Passkey({ title, name, busyName, ask, done, children }: Ceremony) {
       <p class="quiet small">{children}</p>
       {error !== undefined && <Alert>{error}</Alert>}
       <button class="first" type="button" disabled={busy} onClick={() => attempt(ask().then(done))}>
-        {busy ? busyName : name}
+        {busy ? 'One moment …' : name}
       </button>
     </section>
   );

@@ -1,11 +1,11 @@
-import { useState } from 'preact/hooks';
 import { money } from '../parts/money';
 import { Act } from './act';
 import { to } from './address';
 import { ask, change } from './api';
 import { useMoment, useSession } from './context';
-import { Show, useAnswered, useNotice } from './loaded';
+import { Show, useAnswered, useNotice, type Done } from './loaded';
 import { Badge, Facts, RecordLink } from './parts';
+import { send } from './persons';
 import { stateInWords } from './words';
 
 /** As `src/api/console/waiting-acts.ts` shows them. */
@@ -92,7 +92,7 @@ export function Waiting() {
   );
 }
 
-function OneAct({ of: one, done }: { of: WaitingAct; done: (message: string) => void }) {
+function OneAct({ of: one, done }: { of: WaitingAct; done: Done }) {
   const moment = useMoment();
   const sum = one.amount !== null && one.currency !== null ? `, ${money(one.amount, one.currency)}` : '';
   const title = `${OPERATIONS.get(one.operation) ?? one.operation}${sum}`;
@@ -100,11 +100,6 @@ function OneAct({ of: one, done }: { of: WaitingAct; done: (message: string) => 
   const ways = (['approve', 'refuse'] as const).filter(
     (way) => waits && (way === 'refuse' || one.whyNot === undefined),
   );
-  const decide = async (way: keyof typeof WAYS) => {
-    const { message, data } = await change('POST', `${ACTS}/${one.actId}/${way}`);
-    const { invitationUrl } = (data ?? {}) as { invitationUrl?: string };
-    return invitationUrl === undefined ? message : `${message}: ${invitationUrl}`;
-  };
   return (
     <section class="card stack" aria-label={title}>
       <h2>
@@ -132,7 +127,7 @@ function OneAct({ of: one, done }: { of: WaitingAct; done: (message: string) => 
             lowest={one.leastRole}
             title={`${stateInWords(way)} it?`}
             yes={`Yes, ${way} it`}
-            send={() => decide(way)}
+            send={() => send(`${ACTS}/${one.actId}/${way}`)}
             done={done}
           >
             <p>
@@ -156,15 +151,12 @@ function shownOf(name: string, value: string | number | object | null) {
   return text;
 }
 
-function Limit({ above, done }: { above: Acts['twoPersonAbove']; done: (message: string) => void }) {
+function Limit({ above, done }: { above: Acts['twoPersonAbove']; done: Done }) {
   const { currencies } = useSession();
   const all = [...new Set([...currencies, ...Object.keys(above ?? {})])];
-  const [next, setNext] = useState<Record<string, string>>({});
-  const of = (currency: string) => next[currency] ?? String(above?.[currency] ?? '');
   const sums = Object.entries(above ?? {})
     .map(([currency, amount]) => money(amount, currency))
     .join(', ');
-  const given = all.filter((currency) => of(currency) !== '');
   return (
     <section class="card stack" aria-labelledby="limit">
       <h2 id="limit">The limit of two persons</h2>
@@ -179,25 +171,22 @@ function Limit({ above, done }: { above: Acts['twoPersonAbove']; done: (message:
           lowest="admin"
           title="Change the limit of two persons?"
           yes="Yes, change it"
-          send={async () => {
-            const twoPersonAbove = Object.fromEntries(given.map((one) => [one, Number(of(one))]));
-            const limit = { twoPersonAbove: given.length > 0 ? twoPersonAbove : null };
+          send={async (given) => {
+            const amounts = Object.entries(given).map(([currency, amount]) => [currency, Number(amount)]);
+            const limit = { twoPersonAbove: Object.fromEntries(amounts) as object };
             return (await change('PUT', '/v1/console/two-person-limit', limit)).message;
           }}
-          done={(message) => {
-            setNext({});
-            done(message);
-          }}
+          done={done}
         >
           {all.map((currency) => (
             <label key={currency}>
               Above, in {currency}; empty for none
               <input
+                name={currency}
                 type="number"
                 min="0"
                 step="any"
-                value={of(currency)}
-                onInput={({ currentTarget: { value } }) => setNext({ ...next, [currency]: value })}
+                defaultValue={String(above?.[currency] ?? '')}
               />
             </label>
           ))}

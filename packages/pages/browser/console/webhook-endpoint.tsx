@@ -1,21 +1,21 @@
 import { useState } from 'preact/hooks';
 import { Act } from './act';
 import { ask, change, type DataOf } from './api';
-import { Show, useLoaded } from './loaded';
+import { Show, useLoaded, type Done } from './loaded';
 import { attemptInWords } from './webhook';
 
 const ENDPOINT = '/v1/webhooks/endpoint';
 
 interface Props {
-  done: (message: string) => void;
+  done: Done;
 }
 
 /** The URL that webhooks go to. */
 export function WebhookEndpoint({ done }: Props) {
   const loaded = useLoaded<'getWebhookEndpoint'>(ENDPOINT);
-  const changed = (message: string) => {
+  const changed: Done = (said) => {
     loaded.reload();
-    done(message);
+    done(said);
   };
   return (
     <section class="card stack" aria-labelledby="endpoint">

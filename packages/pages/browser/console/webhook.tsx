@@ -3,7 +3,7 @@ import type { Delivery, DeliveryOfTransaction } from '../../../client/src/api.ge
 import { Act } from './act';
 import { act, type DataOf } from './api';
 import { useMoment, useSession } from './context';
-import { Show, useLoaded, useNotice } from './loaded';
+import { Show, useLoaded, useNotice, type Done } from './loaded';
 import { Badge, Facts, Id, RecordLink } from './parts';
 
 type ShownDelivery = DeliveryOfTransaction & Pick<Delivery, 'withdrawnAt'>;
@@ -74,7 +74,7 @@ function Named({ of }: { of: ShownDelivery }) {
   );
 }
 
-function Attempted({ of, done }: { of: DataOf<'getDelivery'>; done: (message: string) => void }) {
+function Attempted({ of, done }: { of: DataOf<'getDelivery'>; done: Done }) {
   const moment = useMoment();
   const { deliveryId: id, webhookType, attempts, body, withdrawnAt } = of;
   return (
@@ -103,15 +103,7 @@ function Attempted({ of, done }: { of: DataOf<'getDelivery'>; done: (message: st
 
 const indented = (body: string) => JSON.stringify(JSON.parse(body), null, 2);
 
-export const SendAgain = ({
-  id,
-  webhookType,
-  done,
-}: {
-  id: string;
-  webhookType: string;
-  done: (message: string) => void;
-}) => (
+export const SendAgain = ({ id, webhookType, done }: { id: string; webhookType: string; done: Done }) => (
   <Act
     name="Send again …"
     label={`Send again: ${webhookType} ${id}`}

@@ -115,7 +115,7 @@ export const customerOf = ({
   customerId: string;
 }) => customerName ?? `Customer …${customerId.slice(-6)}`;
 
-export type Listed = FoundSchedule | Schedule | Subscription;
+type Listed = FoundSchedule | Schedule | Subscription;
 
 export const merchantOf = (one: Listed) => ('merchant' in one ? one.merchant.name : one.merchantName);
 

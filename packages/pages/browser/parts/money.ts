@@ -1,7 +1,7 @@
 import { minorUnitDigits } from '../../../../src/domain/currency';
 
 /** `amount` in major units; `exact` has all digits where `amount` had to be rounded. */
-export interface Sum {
+interface Sum {
   amount: number;
   exact?: string | undefined;
 }

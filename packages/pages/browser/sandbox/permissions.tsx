@@ -64,10 +64,9 @@ function PermissionItem({ permission, state }: { permission: Permission; state: 
             {money(amount, currency)} on {day(dueDate)}
             {isSkipped && ', skipped'}
           </span>
-          {!isSkipped &&
-            button('Skip', `the charge of ${name} on ${day(dueDate)}`, () => {
-              void act.press('skip', { scheduleId, n });
-            })}
+          {button(isSkipped ? 'Unskip' : 'Skip', `the charge of ${name} on ${day(dueDate)}`, () => {
+            void act.press(isSkipped ? 'unskip' : 'skip', { scheduleId, n });
+          })}
         </div>
       ))}
       {!hasEnded && (
