@@ -108,7 +108,8 @@ export const sql = `
       CHECK ((matched_by IS NULL) = (booked_on IS NULL) AND (matched_by IS NULL) = (first_matched_by IS NULL)),
       CHECK (booked_id IS NULL OR matched_by IS NOT NULL)
     );
-    CREATE INDEX expected_bookings_booked_as ON expected_bookings (bank_id, booked_id) WHERE booked_id IS NOT NULL;
+    CREATE INDEX expected_bookings_booked_as ON expected_bookings (bank_id, booked_id, direction, identifier)
+      WHERE booked_id IS NOT NULL;
     CREATE INDEX expected_bookings_of_charge ON expected_bookings (billing_request_id);
     CREATE INDEX expected_bookings_in_no_file ON expected_bookings (bank_id, settlement_day, currency)
       WHERE matched_by IS NULL AND reported_in IS NULL AND ended_at IS NULL AND written_off_at IS NULL;

@@ -51,7 +51,10 @@ type ScheduleActivity = (scheduleId: string, reportedUntil: number) => Promise<S
  */
 export interface RecurringActivities {
   readSchedule: ScheduleActivity;
-  /** Makes the attempt at a due billing, asks the bank, and waits a moment for its answer. */
+  /**
+   * Makes the attempt at a due billing, and asks the bank. Where the bank answers within a moment,
+   * it settles the billing, too: a step of its own would cost as much as the charge.
+   */
   chargeBilling: ScheduleActivity;
   /**
    * Settles the billing in hand by the bank's answer. A charge without an answer in time is
@@ -106,12 +109,19 @@ export function createRecurringActivities(
   return {
     readSchedule: step(() => undefined),
     async chargeBilling(scheduleId, reportedUntil) {
-      const taken = await actOn(scheduleId, reportedUntil, chargeBilling);
-      const { open, schedule, facts } = taken;
-      if (open && isAsked(facts.open)) {
-        await answerTimeout.waitForAnswers([{ id: open.billingRequestId, bankId: schedule.bankId }]);
-      }
-      return stateOf(taken);
+      const charged = await actOn(scheduleId, reportedUntil, chargeBilling);
+      const { open, schedule, facts } = charged;
+      if (!open || !isAsked(facts.open)) return stateOf(charged);
+      const asked = { id: open.billingRequestId, bankId: schedule.bankId };
+      const [answered] = await answerTimeout.waitForAnswers([asked]);
+      if (answered === undefined) return stateOf(charged);
+      const settled = await actOn(scheduleId, schedule.sequence, settleBilling);
+      return stateOf({
+        ...settled,
+        events: [...charged.events, ...settled.events],
+        unreported: [...charged.unreported, ...settled.unreported],
+        told: [...charged.told, ...settled.told],
+      });
     },
     settleBilling: step(settleBilling),
     skipBillings: step(skipBillings),

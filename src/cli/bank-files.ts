@@ -3,7 +3,7 @@ import { bookingsWithoutLine } from '../database/bank-file/age-bookings';
 import { setExpectationsBegin } from '../database/bank-file/begin-expectations';
 import { listBankFiles, readReached } from '../database/bank-file/list-bank-files';
 import { readBankFile } from '../database/bank-file/receive-bank-file';
-import { withdrawBankFile } from '../database/bank-file/withdraw-bank-file';
+import { forgottenFiles, withdrawBankFile } from '../database/bank-file/withdraw-bank-file';
 import { findEntity, listEntities, type Entity } from '../database/entity/create-entity';
 import type { Database } from '../database/pool/connection';
 import { OperatorError } from '../domain/failures';
@@ -67,7 +67,12 @@ export function fill(files: Command): void {
       onEngine(async (db, _config, statementId: string, options: Explained) => {
         progress.say(`${statementId} is withdrawn`);
         await withdrawBankFile(db, operator(options), statementId);
-        return { json: { statementId, status: 'withdrawn' }, text: `${statementId} is withdrawn` };
+        const toSendAgain = await forgottenFiles(db, statementId);
+        const hint = `. Of lines of the same days that ${toSendAgain.join(', ')} may have too, nothing is known any more: withdraw it as well, and have the bank send it again`;
+        return {
+          json: { statementId, status: 'withdrawn', toSendAgain },
+          text: `${statementId} is withdrawn${toSendAgain.length > 0 ? hint : ''}`,
+        };
       }),
     );
 }

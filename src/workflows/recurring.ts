@@ -15,7 +15,8 @@ import { SEARCH_ATTRIBUTE } from '../temporal/search-attribute-keys';
 import { CANCELLATION, withSignals, type ReceivedSignals, type Signals } from './signals';
 
 const READ = 'See how the schedule stands; tell both sides what has changed.';
-const CHARGE = 'Charge the billing that is due; ask the bank: billing.request';
+const CHARGE =
+  'Charge the billing that is due; ask the bank: billing.request. Tell the merchant of its answer: billing.response';
 const SETTLE = 'Settle the billing by the bank’s answer; tell the merchant: billing.response';
 const SKIP = 'Skip what fell due while nothing was to be charged.';
 const NOTICE = 'Tell both sides of the next billing: recurring.upcoming';
@@ -27,8 +28,8 @@ const { readSchedule, chargeBilling, settleBilling, skipBillings, giveNotice, en
   steps;
 
 /**
- * Activities in one run; after the next sleep the workflow continues as new. Each leaves about five
- * events, so a run stays near a thousand, which an operator can read and a worker replays in
+ * Activities in one run; after the next sleep the workflow continues as new. Each leaves about seven
+ * events, so a run stays below fifteen hundred, which an operator can read and a worker replays in
  * milliseconds.
  */
 const ACTIVITIES_PER_RUN = 200;
@@ -83,7 +84,7 @@ async function run(scheduleId: string, reportedUntil: number, signals: Signals):
     switch (step.do) {
       case 'charge':
         state = await take(chargeBilling, CHARGE);
-        // Most banks have answered by now; of the others the row notes that the workflow waits.
+        // Most banks have answered, and it is settled; else its row notes that the workflow waits.
         if (isAsked(state.facts.open)) state = await take(settleBilling, SETTLE);
         break;
       case 'expire':

@@ -10,6 +10,7 @@ import { keys } from '../support/keyring';
 const test = databaseOfFile();
 const cli = createCli(test, keys);
 const said = (message: string) => ({ code: 1, err: expect.stringContaining(message) as string });
+const withdraw = (id: string) => cli.json('bank-files', 'withdraw', id, '--reason', 'of another account');
 const today = () => calendarDay(new Date(), 'Africa/Lagos');
 
 interface Output {
@@ -126,10 +127,31 @@ it('withdraws a wrong file, with the exceptions that it made', async () => {
   const open = async () =>
     (await cli.json<{ exceptions: object[] }>('exceptions', 'list', '--entity', bankId)).exceptions.length;
   expect(await open()).toBe(2);
-  const withdraw = () => cli.json('bank-files', 'withdraw', statementId, '--reason', 'of another account');
-  expect(await withdraw()).toEqual({ statementId, status: 'withdrawn' });
+  expect(await withdraw(statementId)).toEqual({ statementId, status: 'withdrawn', toSendAgain: [] });
   expect(await open()).toBe(0);
-  expect(await withdraw()).toEqual({ statementId, status: 'withdrawn' });
+  expect(await withdraw(statementId)).toEqual({ statementId, status: 'withdrawn', toSendAgain: [] });
   const { banks } = await cli.json<Output>('bank-files', 'list', '--bank', bankId);
   expect(banks).toMatchObject([{ files: [{ statementId, status: 'withdrawn' }] }]);
+});
+
+it('names the file between two withdrawn ones, whose lines are known again once it is sent again', async () => {
+  const { bankId } = await standingApproval(test.db);
+  const send = (n: number) =>
+    sendBankFile(test.db, bankId, [`both,${today()},7.50,NGN,debit`, `own-${n},${today()},1,NGN,debit`]);
+  const [first, between, last] = [await send(1), await send(2), await send(3)];
+  const open = async () => {
+    const { exceptions } = await cli.json<{ exceptions: { bankTransactionId: string }[] }>(
+      'exceptions',
+      'list',
+      '--entity',
+      bankId,
+    );
+    return exceptions.map(({ bankTransactionId }) => bankTransactionId).toSorted();
+  };
+  expect(await withdraw(first)).toMatchObject({ toSendAgain: [] });
+  expect(await withdraw(last)).toMatchObject({ toSendAgain: [between] });
+  expect(await open()).toEqual(['own-2']);
+  expect(await withdraw(between)).toMatchObject({ toSendAgain: [] });
+  await send(2);
+  expect(await open()).toEqual(['both', 'own-2']);
 });

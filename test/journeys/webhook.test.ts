@@ -426,11 +426,10 @@ describe('a trace', () => {
 
     await child(await called(CALLER, traceId, path), 'start recurring');
     const step = (name: string) => collector.span((span) => ofIt(span) && span.name === name);
-    const [charged, settled] = [await step('chargeBilling'), await step('settleBilling')];
-    for (const one of [charged, settled]) expect(one.parentSpanId).toBe('');
-    expect(new Set([traceId, charged.traceId, settled.traceId]).size).toBe(3);
-    await child(charged, 'webhook billing.request');
-    await child(settled, 'webhook billing.response');
+    const charged = await step('chargeBilling');
+    expect(charged.parentSpanId).toBe('');
+    expect(charged.traceId).not.toBe(traceId);
+    for (const name of ['webhook billing.request', 'webhook billing.response']) await child(charged, name);
   });
 
   test('is not worth a charge: with a collector that takes none, all goes on', async () => {

@@ -120,8 +120,8 @@ async function moveDates(trx: Executor, billingRequestIds: string[]): Promise<vo
       FROM extra_bookings x, LATERAL (${BOOKED_AS_LINE}) AS e,
         LATERAL (SELECT e.booked_on <> x.booked_on
           AND ${raw(covers(FILES_OF('x'), FILES_OF('e'), 'e.booked_on', 'e.currency'))} AS moves) AS m
-      WHERE x.billing_request_id = ANY(${billingRequestIds}) AND x.counterpart_id IS NULL AND e.direction = x.direction
-        AND (e.amount, e.currency) = (x.amount, x.currency) AND e.ended_at IS NULL
+      WHERE x.billing_request_id = ANY(${billingRequestIds}) AND x.counterpart_id IS NULL AND ${raw(ofSame('e', 'x'))}
+        AND e.direction = x.direction AND (e.amount, e.currency) = (x.amount, x.currency) AND e.ended_at IS NULL
         AND (moves OR e.booked_on = x.booked_on OR ${raw(covers(FILES_OF('e'), FILES_OF('x'), 'x.booked_on', 'x.currency'))})),
     moved AS (
       UPDATE expected_bookings e SET booked_on = t.booked_on, first_matched_by = t.first_matched_by, matched_by = t.matched_by

@@ -29,25 +29,43 @@ const BOOKING = raw(`e.identified_by, e.identifier, e.direction AS e_direction, 
   e.amount::bigint AS network_amount, e.currency::text AS network_currency, false AS is_leg`);
 const NO_BOOKING = raw(`NULL::text, NULL::text, NULL::text, NULL::text, NULL::bigint, NULL::text, false`);
 
+const OTHER_SIDE = sql`CASE f.direction WHEN 'debit' THEN 'credit' ELSE 'debit' END`;
+
+/**
+ * SQL: the bookings that a line `f` may be of by its id, the best first. A bank may have written
+ * one id on many lines: each is of its reference, else of any of them.
+ */
+const bookedAs = (bankId: string, side: Part) => sql`
+  SELECT 1 AS rank, e AS booking FROM expected_bookings e
+  WHERE e.bank_id = ${bankId} AND e.identified_by = 'bankTransactionId' AND e.identifier = f.id AND e.direction = ${side}
+  UNION ALL
+  SELECT 2, e FROM (
+      SELECT id AS charge, NULL AS refund FROM billing_requests WHERE reference = f.reference
+      UNION ALL SELECT billing_request_id, id FROM refunds WHERE reference = f.reference) AS s
+    JOIN expected_bookings e ON e.billing_request_id = s.charge AND e.refund_id IS NOT DISTINCT FROM s.refund
+      AND e.bank_id = ${bankId} AND e.direction = ${side} AND coalesce(e.booked_id, e.identifier) = f.id
+  UNION ALL
+  (SELECT 5, e FROM expected_bookings e
+   WHERE e.bank_id = ${bankId} AND e.booked_id = f.id AND e.direction = ${side} ORDER BY e.identifier LIMIT 1)`;
+
 /**
  * SQL: the charge or refund that a line `f` on its side belongs to. An id of the bank's answers
  * comes before a reference.
  */
 const onOwnSide = (bankId: string, statementId: string | null) => sql`
   -- The booking of its id has another line: by another reference, or of another day.
-  SELECT 1 AS rank, e.billing_request_id AS charge, e.refund_id AS refund, nullif(NOT is_line, false) AS is_extra,
+  SELECT rank, e.billing_request_id AS charge, e.refund_id AS refund, nullif(NOT is_line, false) AS is_extra,
     CASE WHEN is_line OR (is_same AND e.booked_on <> f.day AND EXISTS (
       SELECT FROM bank_statements s WHERE s.id = ${statementId} AND e.matched_by <> s.id
         AND e.booked_on BETWEEN s.begins AND greatest(s.reaches->>f.currency, s.reaches->>'*')::date))
       THEN 'matched' WHEN NOT is_same AND e.ended_at IS NULL AND e.matched_by IS NULL THEN 'amount_differs'
       ELSE 'unknown_here' END AS verdict, ${BOOKING}
-  FROM expected_bookings e, LATERAL (SELECT (e.amount, e.currency) = (f.amount, f.currency) AS is_same) AS s,
+  FROM (${bookedAs(bankId, sql`f.direction`)}) AS r, LATERAL (SELECT (r.booking).*) AS e,
+    LATERAL (SELECT (e.amount, e.currency) = (f.amount, f.currency) AS is_same) AS s,
     LATERAL (SELECT e.ended_at IS NULL AND is_same AND ${IS_ITS_LINE} AS is_line) AS i
-  WHERE e.bank_id = ${bankId} AND e.direction = f.direction
-    AND (e.booked_id = f.id OR (e.identified_by = 'bankTransactionId' AND e.identifier = f.id))
   UNION ALL
   -- An answer that settled nothing named its id, or the end of an exception did.
-  SELECT 2, coalesce(r.billing_request_id, b.id), r.id, x.id IS NULL, CASE
+  SELECT 3, coalesce(r.billing_request_id, b.id), r.id, x.id IS NULL, CASE
       WHEN (f.amount, f.currency) IS DISTINCT FROM
         (coalesce(x.amount, r.amount, b.amount)::bigint, coalesce(x.currency, r.currency, b.currency)::text)
       THEN CASE WHEN coalesce(r.id, b.id) IS NULL OR (r.id IS NULL AND b.status = 'successful') THEN 'unknown_here'
@@ -65,7 +83,7 @@ const onOwnSide = (bankId: string, statementId: string | null) => sql`
     WHEN (x.id IS NULL) = (r.id IS NULL) THEN 'debit' ELSE 'credit' END
   UNION ALL
   -- Its reference is ours. A bank's file may name other ids than its answers.
-  SELECT 3, s.charge, s.refund, nullif(e.identifier IS NULL, false),
+  SELECT 4, s.charge, s.refund, nullif(e.identifier IS NULL, false),
     CASE WHEN e.identifier IS NULL THEN 'unknown_here' ELSE 'matched' END, ${BOOKING}
   FROM (
     SELECT b.id AS charge, NULL AS refund, b.bank_transaction_id AS settled_by FROM billing_requests b
@@ -83,8 +101,7 @@ const onOwnSide = (bankId: string, statementId: string | null) => sql`
         AND (x.bank_transaction_id, x.direction, x.booked_on, x.amount, x.currency)
           = (f.id, f.direction, f.day, f.amount, f.currency) AND NOT x.stands)
   UNION ALL
-  -- A bank may have written one id on many lines.
-  (SELECT 4, x.billing_request_id, x.refund_id, true, 'unknown_here', ${NO_BOOKING} FROM extra_bookings x
+  (SELECT 6, x.billing_request_id, x.refund_id, true, 'unknown_here', ${NO_BOOKING} FROM extra_bookings x
    WHERE x.bank_id = ${bankId} AND x.bank_transaction_id = f.id AND x.direction = f.direction AND x.is_extra
    ORDER BY x.booked_on, x.amount, x.currency LIMIT 1)`;
 
@@ -93,36 +110,36 @@ const onOwnSide = (bankId: string, statementId: string | null) => sql`
  * credit under the id of its payment's debit is the payee's, where both customers have one bank.
  */
 const onOtherSide = (bankId: string) => sql`
-  SELECT 2 AS rank, x.charge, x.refund, false AS is_extra, 'matched' AS verdict,
-    NULL::text AS identified_by, NULL::text AS identifier, NULL::text AS e_direction, NULL::text AS matched_by,
-    NULL::bigint AS network_amount, NULL::text AS network_currency, false AS is_leg
+  SELECT CASE WHEN x.reference = f.reference THEN 2 ELSE 4 END AS rank, x.charge, x.refund, false AS is_extra,
+    'matched' AS verdict, NULL::text AS identified_by, NULL::text AS identifier, NULL::text AS e_direction,
+    NULL::text AS matched_by, NULL::bigint AS network_amount, NULL::text AS network_currency, false AS is_leg
   FROM (
     SELECT billing_request_id AS charge, refund_id AS refund, amount::bigint, currency::text, direction, counterpart_id,
-      counterpart_booked_on
+      counterpart_booked_on, reference
     FROM extra_bookings WHERE bank_id = ${bankId} AND is_extra AND bank_transaction_id = f.id
     UNION ALL
-    SELECT billing_request_id, refund_id, amount::bigint, currency::text, direction, counterpart_id, counterpart_booked_on
+    SELECT billing_request_id, refund_id, amount::bigint, currency::text, direction, counterpart_id, counterpart_booked_on,
+      reference
     FROM extra_bookings WHERE bank_id = ${bankId} AND is_extra AND reference = f.reference
     UNION ALL
-    SELECT o.charge, o.refund, o.amount, o.currency, o.direction, NULL, NULL FROM own o
+    SELECT o.charge, o.refund, o.amount, o.currency, o.direction, NULL, NULL, o.reference FROM own o
     -- A line by its reference may have to leave its booking to the line of its id.
     WHERE (o.is_extra OR o.identifier IS NOT NULL)
       AND (o.id = f.id OR (o.reference = f.reference AND o.reference = o.own_reference))) AS x
   WHERE x.direction <> f.direction AND (x.amount, x.currency) = (f.amount, f.currency)
     AND (x.counterpart_id IS NULL OR (x.counterpart_id, x.counterpart_booked_on) = (f.id, f.day))
   UNION ALL
-  SELECT CASE WHEN is_leg THEN 1 ELSE 3 END, o.billing_request_id, o.refund_id, nullif(is_leg, true),
-    CASE WHEN is_leg THEN 'matched' ELSE 'amount_differs' END, e.identified_by, e.identifier, e.direction, e.matched_by,
+  SELECT CASE WHEN is_leg THEN 1 WHEN r.rank = 2 THEN 3 ELSE 4 + r.rank END, o.billing_request_id, o.refund_id,
+    nullif(is_leg, true), CASE WHEN is_leg THEN 'matched' ELSE 'amount_differs' END, e.identified_by, e.identifier, e.direction, e.matched_by,
     e.amount, e.currency, is_leg
-  FROM expected_bookings o
+  FROM (${bookedAs(bankId, OTHER_SIDE)}) AS r CROSS JOIN LATERAL (SELECT (r.booking).*) AS o
     LEFT JOIN billing_requests b ON b.id = o.billing_request_id AND b.payee_bank_id = ${bankId}
     LEFT JOIN expected_bookings p ON p.bank_id = ${bankId} AND p.identified_by = 'reference'
       AND p.identifier = b.reference AND (p.direction, p.amount, p.currency) = (f.direction, f.amount, f.currency)
       AND NOT f.is_reversal AND (p.matched_by IS NULL OR (p.booked_id, p.booked_on) = (f.id, f.day)),
     LATERAL (SELECT p.identifier IS NOT NULL AS is_leg) AS i,
-    LATERAL (SELECT (CASE WHEN is_leg THEN p ELSE o END).*) AS e
-  WHERE o.bank_id = ${bankId} AND o.direction <> f.direction AND o.ended_at IS NULL
-    AND (o.booked_id = f.id OR (o.identified_by = 'bankTransactionId' AND o.identifier = f.id))`;
+    LATERAL (SELECT (CASE WHEN is_leg THEN p ELSE r.booking END).*) AS e
+  WHERE o.ended_at IS NULL`;
 
 /**
  * SQL: the steps after `line`, of which the last, `placed`, has each line with the booking or the

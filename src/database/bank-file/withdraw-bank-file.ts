@@ -18,6 +18,8 @@ import { readBankFile, takeTurn } from './receive-bank-file';
 const BOOKINGS = 10_000;
 /** Charges whose exceptions one step ends. */
 const CHARGES = 100;
+/** Files of some months. */
+const FORGOTTEN_SHOWN = 100;
 
 /**
  * The work on a file that has not ended, because it cannot, ends too.
@@ -155,4 +157,22 @@ async function withdrawExceptions(
   await endWithoutMoney(trx, 'network', ended, 'no_difference');
   const last = ids.at(-1);
   return last === undefined ? undefined : [last];
+}
+
+/**
+ * Files that may have lines which only they have by now. A row has its first and its latest file
+ * alone, so that between two withdrawn files of the same days a third is forgotten.
+ */
+export async function forgottenFiles(db: Executor, statementId: string): Promise<string[]> {
+  const found = await db.rows<{ id: string }>`
+    WITH file AS (
+      SELECT s.*, (SELECT max(value)::date FROM jsonb_each_text(s.reaches)) AS through FROM bank_statements s
+      WHERE bank_id = (SELECT bank_id FROM bank_statements WHERE id = ${statementId}))
+    SELECT DISTINCT m.id, m.recorded_at FROM file w JOIN file o ON o.status = 'withdrawn' AND o.id <> w.id
+      JOIN file m ON m.status <> 'withdrawn' AND m.recorded_at
+        BETWEEN SYMMETRIC w.recorded_at AND o.recorded_at
+    WHERE w.id = ${statementId}
+      AND greatest(w.begins, o.begins, m.begins) <= least(w.through, o.through, m.through)
+    ORDER BY m.recorded_at, m.id LIMIT ${raw(FORGOTTEN_SHOWN)}`;
+  return found.map(({ id }) => id);
 }

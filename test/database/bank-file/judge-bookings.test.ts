@@ -7,7 +7,7 @@ import { judgeBookings } from '../../../src/database/bank-file/judge-bookings';
 import { matchLines } from '../../../src/database/bank-file/match-lines';
 import { acceptFile, lookForMissing, matchingOf, sendFile, type SentLine } from '../../support/bank-file';
 import { bookDifferences } from '../../support/books';
-import { databaseOfFile } from '../../support/database';
+import { asSchemaLogin, databaseOfFile } from '../../support/database';
 import { openTransaction } from '../../support/open-transaction';
 import { OPERATOR } from '../../support/operator';
 import { answerBill, bill, exceptionOf, resolveAsOperator, type Billed } from '../../support/settled';
@@ -15,7 +15,8 @@ import { standingApproval, type Standing } from '../../support/standing';
 
 /** What a bank has booked beside its answers, until a counterpart takes it back. */
 
-const { db } = databaseOfFile();
+const file = databaseOfFile();
+const { db } = file;
 const TODAY = calendarDay(new Date(), 'Africa/Lagos');
 /** What was booked today is late in a file that reaches it. */
 const LATER = addDays(TODAY, 9);
@@ -282,9 +283,39 @@ test('a file that writes one id on every line is matched as quickly as any', asy
       is_extra, first_matched_by, matched_by)
     SELECT ${bank.bankId}, 'NONREF', 'debit', ${TODAY}::date, n, 'NGN', CASE n WHEN 1 THEN ${id} ELSE 'brq_' || n END, true,
       'stm_0', 'stm_0' FROM generate_series(1, 20000) AS n`;
-  const lines = Array.from({ length: 1_000 }, (_, n) => debit('NONREF', { amount: 100_000 + n }));
+  // Bookings that earlier files had under the same id, by the references of their lines.
+  await asSchemaLogin(
+    file.url,
+    `INSERT INTO expected_bookings (bank_id, identified_by, identifier, direction, amount, currency, settlement_day,
+         billing_request_id, booked_id, booked_on, first_matched_by, matched_by)
+       SELECT '${bank.bankId}', 'bankTransactionId', n, 'debit', 100, 'NGN', '${TODAY}', 'brq_' || n, 'NONREF', '${TODAY}',
+         'stm_0', 'stm_0' FROM generate_series(1, 50000) AS n;
+     ANALYZE expected_bookings`,
+  );
+  const lines = Array.from({ length: 1_000 }, (_, n) =>
+    debit('NONREF', { amount: 100_000 + n, direction: n % 2 === 0 ? 'debit' : 'credit' }),
+  );
   const statementId = await acceptFile(db, bank.bankId, lines);
   // Postgres ends a statement of ten seconds.
   await matchLines(matchingOf(db, statementId), statementId);
-  expect(await summaryOf(statementId)).toMatchObject({ lines: 1_000, unknownHere: 1_000 });
+  expect(await summaryOf(statementId)).toMatchObject({ lines: 1_000, unknownHere: 500, amountDiffers: 500 });
+  await asSchemaLogin(file.url, `DELETE FROM expected_bookings WHERE matched_by = 'stm_0'`);
+});
+
+test('of lines that all have one id each is of its reference, also where the id has booked another', async () => {
+  const [first, second] = [await paid('A'), await paid('B')];
+  const third = await bill(db, bank);
+  await answerBill(db, bank, third.id, null);
+  await send([debit('X', { reference: first.reference })]);
+  const lines = [second, third, first].map(({ reference }) => debit('X', { reference }));
+  expect(await summaryOf(await send(lines, LATER))).toMatchObject({
+    matched: 2,
+    unknownHere: 1,
+    duplicates: 0,
+    missingAtBank: 0,
+  });
+  expect(await exceptions()).toEqual(['unknown_here X']);
+  expect(await exceptionOf(db, third.id)).toMatch(/^exc_/);
+  await send([credit('X', { reference: second.reference, isReversal: true })]);
+  expect(await exceptionOf(db, second.id)).toMatch(/^exc_/);
 });
