@@ -9,7 +9,7 @@ export interface CsvFile {
   columns: readonly string[];
   /** Columns of computed numbers: their leading minus is no formula. */
   numbers?: readonly string[];
-  /** Zone of the times, written as `2026-03-02 09:00:00`; without it they are instants of RFC 3339. */
+  /** Zone of the times, as `2026-03-02 09:00:00`; without it they are instants of RFC 3339. */
   timeZone?: string;
   /** Read only as fast as the file is taken, so its memory stays the same at any length. */
   pages: AsyncGenerator<object[], void, void>;
