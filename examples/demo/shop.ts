@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { AssentClient } from '@assent/client';
+import { AssentClient, type RequestOf } from '@assent/client';
 import { holds } from './narrator';
 import type { Identity } from '../../test/parties/operator';
 import { BankControl, type PartyControl } from '../../test/parties/control';
@@ -8,6 +8,9 @@ import type { ReceivedEvent } from '../../test/parties/receiver';
 
 /** A standing agreement, or a customer who is asked this once. */
 export type Payer = { paymentIDs: [string] } | { lookupIDs: [string] };
+
+/** Terms that an intent asks for. */
+export type IntentSettings = NonNullable<RequestOf<'sendIntents'>['body']['intentSettings']>;
 
 export interface Charge {
   billingRequestId: string;
@@ -28,9 +31,15 @@ export class Shop {
   async ask(
     lookupID: string,
     description: string,
+    intentSettings?: IntentSettings,
   ): Promise<{ intentId: string; response: ReceivedEvent['item'] }> {
     const [intent] = await this.api.call('sendIntents', {
-      body: { lookupIDs: [lookupID], currency: 'NGN', description },
+      body: {
+        lookupIDs: [lookupID],
+        currency: 'NGN',
+        description,
+        ...(intentSettings && { intentSettings }),
+      },
     });
     holds(intent?.success === true, `refused: ${JSON.stringify(intent)}`);
     const { intentId } = intent;

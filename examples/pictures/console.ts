@@ -29,7 +29,7 @@ export async function takeConsolePictures(
   consoleUrl: string,
   folder: string,
 ): Promise<void> {
-  const { today, declined } = await playMonth(network, customers);
+  const { today, declined, customerId } = await playMonth(network, customers);
   const fileOf = (name: string) => path.join(folder, `${name}.png`);
   const page = await openPage(browser, consoleUrl, LIGHT);
   await page.getByLabel('Client id').fill(network.merchant.clientId);
@@ -47,6 +47,10 @@ export async function takeConsolePictures(
   await payment.click();
   await page.getByText('What has happened').waitFor();
   await takePicture(page, fileOf('console-payment'), { ...WIDE, height: 900, colorScheme: 'dark' });
+  await page.goto(`${consoleUrl}#/customers/${customerId}`);
+  await page.getByText('Chargeable now').waitFor();
+  await page.getByText('Filter and download them').waitFor();
+  await takePicture(page, fileOf('console-agreement'), { ...WIDE, height: 1000, colorScheme: 'light' });
   await showStatement(page, today.slice(0, 10));
   await takePicture(page, fileOf('console-statement-narrow'), { ...PHONE, colorScheme: 'dark' });
 }
@@ -61,8 +65,9 @@ async function showStatement(page: Page, day: string): Promise<void> {
 async function playMonth(
   { atBank, shop, ...network }: Network,
   customers: Network['customers'],
-): Promise<{ today: string; declined: string }> {
+): Promise<{ today: string; declined: string; customerId: string }> {
   let declined = '';
+  let agreed = '';
   const now = new Date(await shop.advanceClock('PT1S'));
   const firstOfNext = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1, 9);
   await shop.advanceClock(`PT${Math.ceil((firstOfNext - now.getTime()) / 60_000)}M`);
@@ -84,7 +89,11 @@ async function playMonth(
   }
   const today = await shop.advanceClock('PT1S');
   for (const [n, customer] of customers.entries()) {
-    const { customerId, paymentID } = await approved({ atBank, shop, ...network }, customer);
+    const validUntil = new Date(Date.parse(today) + 365 * 86_400_000).toISOString();
+    const terms = { perCharge: 25_000, monthly: 60_000, count: { weekly: 2 }, validUntil };
+    const { customerId, paymentID } = await approved({ atBank, shop, ...network }, customer, terms);
+    // The amount of this schedule is within the limit of a day.
+    if (n === 1) agreed = customerId;
     const startDate = new Date(Date.parse(today) + (2 + 5 * n) * 86_400_000).toISOString();
     await shop.api.call('createSchedule', {
       body: {
@@ -98,5 +107,5 @@ async function playMonth(
       },
     });
   }
-  return { today, declined };
+  return { today, declined, customerId: agreed };
 }

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { Browser } from 'playwright-core';
-import { openPage, PHONE, takePicture, type Screen } from './screen';
+import { openPage, PHONE, takePart, takePicture, type Screen } from './screen';
 
 const WIDE = { width: 1400, height: 950 };
 const LIGHT: Screen = { ...WIDE, colorScheme: 'light' };
@@ -20,7 +20,11 @@ export async function takeSandboxPictures(
   const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
   await press('Charge once');
   await press('Approve');
+  await page.getByLabel('Asks for a charge up to').fill('2500');
+  await page.getByLabel('Asks for a month up to').fill('10000');
   await press('Ask for permission');
+  await page.getByRole('button', { name: 'Every time', exact: true }).waitFor();
+  await takePart(page, 'The phone', fileOf('sandbox-terms'), { ...PHONE, colorScheme: 'light' });
   await press('Every time');
   await page.getByText('has permitted charges').waitFor();
   await page.getByLabel('Amount').fill('2500');

@@ -27,6 +27,12 @@ export async function takePicture(page: Page, file: string, screen: Screen): Pro
   await page.screenshot({ path: file });
 }
 
+/** A region of a page, by the beginning of its name. */
+export async function takePart(page: Page, name: string, file: string, screen: Screen): Promise<void> {
+  await lookWith(page, screen);
+  await page.getByRole('region', { name }).screenshot({ path: file });
+}
+
 async function lookWith(page: Page, { colorScheme, ...size }: Screen): Promise<void> {
   await page.emulateMedia({ colorScheme });
   await page.setViewportSize(size);

@@ -2,7 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { RequestOf } from '@assent/client';
 import { holds } from '../demo/narrator';
-import { expectDeclined, expectPaid, hearsOf, WEBHOOK_WITHIN_MS, type Charge } from '../demo/shop';
+import {
+  expectDeclined,
+  expectPaid,
+  hearsOf,
+  WEBHOOK_WITHIN_MS,
+  type Charge,
+  type IntentSettings,
+} from '../demo/shop';
 import { poll } from '../../src/process/poll';
 import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import type { Network } from './network';
@@ -97,12 +104,15 @@ const DAILY_LIMIT = 5_000;
 const LATE_MS = 4_000;
 const DESCRIPTION = 'Vegetable box';
 
+/** @param terms that the merchant asks for */
 export async function approved(
   { atBank, shop }: Network,
   { lookupID }: { lookupID: string },
+  terms?: IntentSettings['spendingLimits'],
 ): Promise<{ customerId: string; paymentID: string; lookupID: string }> {
   await atBank.rule({ on: 'billing.intent', lookupID, spendingLimits: { daily: DAILY_LIMIT } });
-  const { customerId, paymentID } = (await shop.ask(lookupID, DESCRIPTION)).response;
+  const settings = terms && { spendingLimits: terms };
+  const { customerId, paymentID } = (await shop.ask(lookupID, DESCRIPTION, settings)).response;
   holds(typeof paymentID === 'string', `${lookupID} has not approved`);
   return { customerId: String(customerId), paymentID, lookupID };
 }

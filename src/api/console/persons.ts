@@ -46,7 +46,7 @@ const invite = (call: PersonCall) =>
 const change = (call: PersonCall, to: Parameters<typeof changePerson>[3]) =>
   call.accept(async (trx) => {
     const data = await changePerson(trx, actorOf(call), own(call), to);
-    return { message: data.disabled ? 'The person is disabled' : `The person is a ${data.role}`, data };
+    return { message: data.disabled ? 'The person is disabled' : `The person’s role is ${data.role}`, data };
   });
 
 const PERSONS = '/v1/console/persons';

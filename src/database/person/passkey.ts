@@ -56,8 +56,8 @@ export async function useInvitation(
 /**
  * A signed-in person gets another.
  *
- * @throws Failure unauthenticated where the session's own is gone; invalid_request where the passkey is
- *   known; too_many_passkeys
+ * @throws Failure unauthenticated where the session's own is gone; invalid_request where the
+ *   passkey is known; too_many_passkeys
  */
 export async function addPasskey(
   trx: Transaction,

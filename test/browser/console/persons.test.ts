@@ -106,7 +106,7 @@ it('lets an admin add people, show each link once, and change what they may do',
   await button(admin, 'Change role: new@example.com').click();
   await admin.getByRole('dialog').getByLabel(/^Role/).selectOption('admin');
   await button(admin, 'Yes, change it').click();
-  await shows(admin, 'The person is a admin');
+  await shows(admin, 'The person’s role is admin');
   await at(added, 'persons');
   await button(added, 'Add a person …').waitFor();
 

@@ -20,7 +20,7 @@ interface Against {
 /** Charges of a customer that are compared; with more, a person looks. */
 const COMPARED_MAX = 100;
 
-/** Null where nothing speaks against a charge: no open question, and no charge of the same since. */
+/** Null where nothing speaks against a charge: no open question, and no like charge since. */
 async function whyNot(one: TransactionWithEvents): Promise<Against | null> {
   for (const id of one.exceptionIds) {
     const { resolution } = await ask<'getException'>(`/v1/reconciliation/exceptions/${id}`);
@@ -48,7 +48,7 @@ const isAlike = (one: TransactionWithEvents, other: FoundTransaction) =>
     ([name, value]) => /\d/.test(String(value)) && other.metadata?.[name] === value,
   );
 
-/** Refusals of a charge that its key has kept. */
+/** Keys that are passed over, each with a kept refusal. */
 const KEPT_MAX = 50;
 
 /** A kept refusal has charged nothing; every reader goes on to the same next key. */

@@ -181,7 +181,7 @@ const CHOICES: Record<string, string> = {
   deny: 'Deny: no charges any more, schedules are cancelled',
 };
 
-/** Without limits in the call the terms stay. */
+/** The terms stay: the call has no limits. */
 function Decide({ of: one, done }: { of: Decision; done: Done }) {
   const [said, say] = useState<string>(one.customerDecision);
   const { name } = one.merchant;

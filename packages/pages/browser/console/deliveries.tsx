@@ -109,12 +109,12 @@ function DeliveryList({ given }: { given: string | null }) {
   );
 }
 
-/** Some minute of the reader's, with the page open. */
+/** The reader waits a minute or so, with the page open. */
 const SENT_MAX = 500;
-/** The party's own systems need their part of the calls that the service takes. */
+/** The service takes so many calls of a party, and its own systems need some. */
 const EACH_MS = 100;
 
-/** Failed webhooks by their ids, the oldest first. */
+/** Ids of failed webhooks, oldest first. */
 async function failedOf(filter: typeof ALL): Promise<string[]> {
   const ids: string[] = [];
   for (let page = 1, isLast = false; !isLast && ids.length < SENT_MAX; page++) {

@@ -18,7 +18,7 @@ import { Invitation, SignIn } from './sign-in';
 import { Statements } from './statements';
 import { Waiting } from './waiting';
 
-/** A bank alone has a list of customers, each role the page of one; passkeys and approvals are persons'. */
+/** A bank alone lists customers, and each role has the page of one. Clients have no passkeys to show. */
 const pagesFor = ({ role, person }: Session, id?: string) =>
   PAGES.filter(
     ({ page }) =>
@@ -40,7 +40,7 @@ const PAGES = [
 
 type Who = { session?: Session | undefined; known: boolean; ended: boolean };
 
-/** Taken out of the address at once: nobody may find it in the browser's history. */
+/** The invitation leaves the address at once: the browser's history must not hold it. */
 function takeInvitation(): string | undefined {
   const [, invitation] = /^#invitation=(.+)$/.exec(location.hash) ?? [];
   if (invitation !== undefined) history.replaceState(null, '', location.pathname);

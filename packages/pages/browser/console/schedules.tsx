@@ -29,7 +29,6 @@ export function Schedules({ address }: { address: Address }) {
   return id === undefined ? <ScheduleList {...address} /> : <ScheduleShown id={id} key={id} />;
 }
 
-/** Kept here, and in no address: it may be a name. */
 function ScheduleList({ parameters }: Address) {
   const { name } = useSession();
   const [search, look] = useState('');
