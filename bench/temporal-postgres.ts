@@ -20,7 +20,7 @@ import { freePorts } from '../test/launch/ports';
  * two apart.
  */
 
-const VERSION = 'v1.29.1';
+const VERSION = 'v1.31.2';
 const NAMESPACE = 'bench';
 /**
  * Set for good when the databases are made. One node of two cores is one writer per shard; more

@@ -54,7 +54,7 @@ export async function useInvitation(
 }
 
 /**
- * Adds one to those of a signed-in person.
+ * A signed-in person gets another.
  *
  * @throws Failure unauthenticated where the session's own is gone; invalid_request where the
  *   passkey is known; too_many_passkeys
