@@ -28,9 +28,9 @@ const { readSchedule, chargeBilling, settleBilling, skipBillings, giveNotice, en
   steps;
 
 /**
- * Activities in one run; after the next sleep the workflow continues as new. Each leaves about seven
- * events, so a run stays below fifteen hundred, which an operator can read and a worker replays in
- * milliseconds.
+ * Activities in one run; after the next sleep the workflow continues as new. Each leaves about
+ * seven events, so a run stays below fifteen hundred, which an operator can read and a worker
+ * replays in milliseconds.
  */
 const ACTIVITIES_PER_RUN = 200;
 
