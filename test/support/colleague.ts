@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core';
 import { SCOPES } from '../../src/domain/scope';
 import { createAccessTokens } from '../../src/database/keys/access-token';
 import { encrypt } from '../../src/database/keyring/encrypt';
@@ -5,6 +6,7 @@ import { addPerson } from '../../src/database/person/person';
 import { useInvitation, type Holder } from '../../src/database/person/passkey';
 import type { PersonRole } from '../../src/domain/person';
 import { send, type Answered, type ServedApi } from './api';
+import type { TestBrowser } from './browser';
 import { OPERATOR } from './operator';
 
 /** A person who is signed in to the console for an entity. */
@@ -35,6 +37,16 @@ export async function colleague(api: ServedApi, entityId: string, role: PersonRo
     return { holder: used, email: added.email };
   });
   return signedIn(api, holder, email);
+}
+
+/** A page with the cookie of a person. */
+export async function atDesk(browser: TestBrowser, { url }: ServedApi, { cookie }: Colleague): Promise<Page> {
+  const page = await browser.open('about:blank');
+  const [name = '', value = ''] = cookie.split('=');
+  const { hostname: domain } = new URL(url);
+  // As the service sets it: two cookies of a name would count as none.
+  await page.context().addCookies([{ name, value, domain, path: '/console' }]);
+  return page;
 }
 
 /** A session of a person, as a sign-in makes it. */

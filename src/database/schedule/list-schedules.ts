@@ -172,11 +172,24 @@ export async function listSchedules(
 const FILE_PAGE = 100;
 
 /** Oldest first, page by page. */
-export const readSchedules = (db: Executor, party: Party, filter: ScheduleFilter) =>
-  pages<ScheduleRecord, string>(
-    FILE_PAGE,
-    '',
-    (one) => one.id,
-    (after) => plannedFor(db, filter).rows`
-      SELECT ${raw(COLUMNS)} FROM ${matching(party, filter)} AND s.id > ${after} ORDER BY s.id LIMIT ${FILE_PAGE}`,
-  );
+export async function* readSchedules(
+  db: Executor,
+  party: Party,
+  filter: ScheduleFilter,
+): AsyncGenerator<ScheduleRecord[], void, undefined> {
+  const page = (of: ScheduleFilter, after = '') => plannedFor(db, of).rows<ScheduleRecord>`
+    SELECT ${raw(COLUMNS)} FROM ${matching(party, of)} AND s.id > ${after} ORDER BY s.id LIMIT ${FILE_PAGE}`;
+  if (filter.ids === undefined) {
+    yield* pages<ScheduleRecord, string>(
+      FILE_PAGE,
+      '',
+      (one) => one.id,
+      (after) => page(filter, after),
+    );
+    return;
+  }
+  // A hundred thousand ids are megabytes, too many to send with each page.
+  const ids = filter.ids.toSorted();
+  for (let n = 0; n < ids.length; n += FILE_PAGE)
+    yield await page({ ...filter, ids: ids.slice(n, n + FILE_PAGE) });
+}

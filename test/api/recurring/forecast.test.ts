@@ -248,6 +248,28 @@ describe('who sees it', () => {
     expect(await searched(stranger.provider, { dueOn: '2031-01-31' })).toMatchObject({ schedules: [] });
   });
 
+  it('has each schedule of a day once in a file of many pages, oldest first, and those alone', async () => {
+    const first = await make('2031-01-31T09:00:00Z', { maxBillings: 1 });
+    await make('2031-02-01T09:00:00Z', { maxBillings: 1 });
+    await served.db.rows`
+      INSERT INTO schedules
+      SELECT (jsonb_populate_record(s, jsonb_build_object(
+        'id', 'sch_zz' || right(s.merchant_id, 19) || lpad(n::text, 5, '0'),
+        'description', CASE WHEN n % 110 = 0 THEN 'Gold' ELSE 'Tin' END))).*
+      FROM schedules s, generate_series(1, 230) AS n WHERE s.id = ${first}`;
+    const due = { dueOn: '2031-01-31', dueInDays: 13, format: 'csv' };
+    const ids = async (more: object) => {
+      const { body } = await parties.merchant.post('/v1/billing/recurring/search', { ...due, ...more });
+      return (body as unknown as string).match(/sch_\w+/g) ?? [];
+    };
+    const all = await ids({});
+    expect(all).toHaveLength(231);
+    expect(all).toEqual([...new Set(all)].toSorted());
+    expect(all).toContain(first);
+    // A page without a match is not the last.
+    expect((await ids({ search: 'gold' })).map((id) => id.slice(-5))).toEqual(['00110', '00220']);
+  });
+
   it('is a provider for all its merchants together, each by its own clock, or for one', async () => {
     await make('2031-01-31T09:00:00Z');
     const other = await served.parties();

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { addPerson } from '../../../src/database/person/person';
+import { addPerson, changePerson, listPersons } from '../../../src/database/person/person';
 import { recordAuditEvent } from '../../../src/database/record/audit-event';
 import type { PersonRole } from '../../../src/domain/person';
 import { expectGoodPage, giveAuthenticator, openBrowser, type TestBrowser } from '../../support/browser';
@@ -115,6 +115,22 @@ it('lets an admin add people, show each link once, and change what they may do',
   await shows(admin, 'The person is disabled');
   await added.reload();
   await button(added, 'Use your passkey').waitFor();
+});
+
+it('offers the role of now, where another admin has changed it meanwhile', async () => {
+  const admin = await joined(await invitation('admin'));
+  const email = `p${people + 1}@example.com`;
+  await invitation('viewer');
+  await at(admin, 'persons');
+  const change = button(admin, `Change role: ${email}`);
+  await change.waitFor();
+  const persons = await listPersons(served.db, parties.merchantId);
+  const { personId = '' } = persons.find((one) => one.email === email) ?? {};
+  await served.db.transaction((trx) => changePerson(trx, OPERATOR, { personId }, { role: 'clerk' }));
+  await admin.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
+  await admin.getByRole('row', { name: new RegExp(`${email} clerk`) }).waitFor();
+  await change.click();
+  expect(await admin.getByRole('dialog').getByLabel(/^Role/).inputValue()).toBe('clerk');
 });
 
 it('has each person add a second passkey, on another device', async () => {

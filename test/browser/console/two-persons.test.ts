@@ -1,7 +1,11 @@
 import type { Page } from 'playwright-core';
 import { expectGoodPage, openBrowser, type TestBrowser } from '../../support/browser';
-import { colleague, type Colleague } from '../../support/colleague';
-import { charge, shareApi, type Parties } from '../../support/shared-api';
+import { atDesk, colleague, type Colleague } from '../../support/colleague';
+import { unrecorded } from '../../support/database';
+import { OPERATOR } from '../../support/operator';
+import { exceptionOf } from '../../support/settled';
+import { changeTwoPersonLimit } from '../../../src/database/person-act/two-person-limit';
+import { charge, decline, shareApi, type Parties } from '../../support/shared-api';
 
 /** Two persons of a merchant at their own desks, each in the console. */
 
@@ -10,6 +14,7 @@ let browser: TestBrowser;
 let parties: Parties;
 let clerk: Page;
 let admin: Page;
+let clerkEmail: string;
 beforeAll(async () => {
   [browser, parties] = await Promise.all([openBrowser(), shared.parties()]);
   const { entityId } = parties.merchant;
@@ -17,18 +22,12 @@ beforeAll(async () => {
     colleague(shared.api, entityId, 'clerk'),
     colleague(shared.api, entityId, 'admin'),
   ]);
-  [clerk, admin] = (await Promise.all(persons.map(atDesk))) as [Page, Page];
+  clerkEmail = persons[0].email;
+  [clerk, admin] = (await Promise.all(persons.map(desk))) as [Page, Page];
 });
 afterAll(() => browser.close());
 
-async function atDesk({ cookie }: Colleague): Promise<Page> {
-  const page = await browser.open('about:blank');
-  const [name = '', value = ''] = cookie.split('=');
-  const { hostname: domain } = new URL(shared.api.url);
-  // As the service sets it: two cookies of a name would count as none.
-  await page.context().addCookies([{ name, value, domain, path: '/console' }]);
-  return page;
-}
+const desk = (of: Colleague) => atDesk(browser, shared.api, of);
 
 async function goTo(page: Page, address: string): Promise<void> {
   await page.goto('about:blank');
@@ -90,4 +89,87 @@ it('a refund that the admin refuses is not done', async () => {
   await admin.getByText('Decided, or lapsed').click();
   await reads(admin, 'Refused');
   expect(await refunds()).toHaveLength(before);
+});
+
+const waitsFor = (page: Page, what: string) =>
+  page.locator('p').filter({ hasText: new RegExp(`^${what}, waits for a second person\\.`) });
+
+it('a refund that waits is told of on its payment, and two of a payment to who decides', async () => {
+  const { reference } = await charge(parties);
+  await goTo(clerk, `payments/${reference}`);
+  for (const amount of ['60', '55']) {
+    await button(clerk, 'Refund …').click();
+    await clerk.getByLabel(/^Amount, of/).fill(amount);
+    await button(clerk, /^Yes, refund/).click();
+    await waitsFor(clerk, `Refund, NGN\\s${amount}.00`).waitFor();
+  }
+  await goTo(admin, `payments/${reference}`);
+  await waitsFor(admin, 'Refund, NGN\\s60.00')
+    .filter({ hasText: `${clerkEmail} asked for it` })
+    .waitFor();
+  await expectGoodPage(admin);
+  await admin.locator('main').getByRole('link', { name: 'Waiting for you' }).first().click();
+  const twin = admin.getByText('Another act about the same waits too');
+  await twin.nth(1).waitFor();
+  await expectGoodPage(admin);
+  await admin.getByRole('button', { name: /^Refuse: Refund, NGN\s60/ }).click();
+  await button(admin, 'Yes, refuse it').click();
+  await reads(admin, 'It is refused, and nothing is done');
+  await twin.first().waitFor({ state: 'detached' });
+  await goTo(admin, `payments/${reference}`);
+  await waitsFor(admin, 'Refund, NGN\\s55.00').waitFor();
+  expect(await waitsFor(admin, 'Refund, NGN\\s[\\d.]+').count()).toBe(1);
+});
+
+it('an answer that waits is told of on its exception, and on the payment that it is about', async () => {
+  const { entityId } = parties.bank;
+  const bank = await desk(await colleague(shared.api, entityId, 'clerk'));
+  await shared.db.transaction((trx) =>
+    changeTwoPersonLimit(trx, OPERATOR, entityId, new Map([['NGN', 5_000n]])),
+  );
+  const [first, second] = [await charge(parties), await charge(parties)];
+  for (const { id } of [first, second]) await decline(parties, id);
+  for (const at of [`exceptions/${await exceptionOf(shared.db, first.id)}`, `payments/${second.reference}`]) {
+    await goTo(bank, at);
+    await button(bank, 'No money moved …').click();
+    await button(bank, 'Yes, resolve it').click();
+    const waits = waitsFor(bank, 'Answer to an exception, NGN\\s100.00');
+    await waits.waitFor();
+    expect(await waits.count()).toBe(1);
+  }
+});
+
+const lapsed = (page: Page) => page.getByRole('link', { name: /lapsed acts?$/ });
+
+it('who asked for an act that lapsed since yesterday is told so', async () => {
+  const { reference } = await charge(parties);
+  await goTo(clerk, `payments/${reference}`);
+  await button(clerk, 'Refund …').click();
+  await button(clerk, /^Yes, refund NGN\s100.00$/).click();
+  await waitsFor(clerk, 'Refund, NGN\\s100.00').waitFor();
+  const lapse = (hours: number) =>
+    unrecorded(
+      shared.database.url,
+      `UPDATE person_acts SET created_at = clock_timestamp() - interval '${hours} hours'
+       WHERE state = 'waiting' AND entity_id = '${parties.merchant.entityId}'`,
+    );
+  await lapse(25);
+  await goTo(clerk, 'overview');
+  await lapsed(clerk).click();
+  await clerk.getByText('Decided, or lapsed').click();
+  await reads(clerk, 'Lapsed');
+  await goTo(clerk, `payments/${reference}`);
+  await reads(clerk, 'What has happened');
+  expect(await waitsFor(clerk, 'Refund, NGN\\s100.00').count()).toBe(0);
+  for (const [page, hours] of [
+    [admin, 25],
+    [clerk, 49],
+  ] as const) {
+    await lapse(hours);
+    const asked = page.waitForResponse(/waiting-acts$/);
+    await goTo(page, 'overview');
+    await (await asked).finished();
+    await reads(page, 'Charged');
+    expect(await lapsed(page).count()).toBe(0);
+  }
 });

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 
 /** An order of a list, by a field of the API. */
 export interface Sorting {
@@ -30,6 +30,13 @@ export function usePaged<Value>(
     choose: (another: Value) => set({ ...now, chosen: another, page: 1 }),
     go: (to: number) => set({ ...now, page: to }),
   };
+}
+
+/** The reader's draft of another value; a change made elsewhere ends it. */
+export function useDraft<Value>(standing: Value) {
+  const [draft, setDraft] = useState(standing);
+  useEffect(() => setDraft(standing), [standing]);
+  return [draft, setDraft] as const;
 }
 
 export function Choice<Value extends string>({

@@ -1,10 +1,9 @@
-import { useState } from 'preact/hooks';
 import type { Customer, Decision } from '../../../client/src/api.generated';
 import { money } from '../parts/money';
 import { Act } from './act';
 import { to, type Address } from './address';
 import { ask, change, query } from './api';
-import { Choice, usePaged } from './choice';
+import { Choice, useDraft, usePaged } from './choice';
 import { Consent } from './consent';
 import { useMoment, useSession } from './context';
 import { Show, useAnswered, useLoaded, useNotice, type Done } from './loaded';
@@ -126,23 +125,28 @@ const DECISIONS = '/v1/bank/customer-decisions';
 
 /** Agreements of the customer with merchants. */
 function Allowed({ id }: { id: string }) {
-  const loaded = useLoaded<'listDecisions'>(`${DECISIONS}${query({ customerId: id })}`);
+  const { asked, go } = usePaged(id);
+  const loaded = useLoaded<'listDecisions'>(`${DECISIONS}${query({ customerId: id, ...asked })}`);
   const { notice, done } = useNotice(loaded);
   return (
     <section class="card stack" aria-labelledby="allowed">
       <h2 id="allowed">Whom the customer lets charge</h2>
       {notice}
       <Show loaded={loaded} what="The decisions">
-        {({ decisions }) => (
+        {(listed) => (
           <>
             <Table
               caption="Decisions of the customer"
-              rows={decisions}
+              rows={listed.decisions}
               keyOf={(one) => one.id}
               empty="No merchant has asked yet."
               columns={[
                 { name: 'Merchant', cell: ({ merchant }) => merchant.name },
-                { name: 'Decision', cell: ({ customerDecision }) => stateInWords(customerDecision) },
+                {
+                  name: 'Decision',
+                  cell: (one) =>
+                    `${stateInWords(one.customerDecision)}${one.blockMerchant ? ', and blocked' : ''}`,
+                },
                 { name: 'State', cell: ({ state }) => <Badge of={state} /> },
                 {
                   name: 'This month',
@@ -161,7 +165,8 @@ function Allowed({ id }: { id: string }) {
                 },
               ]}
             />
-            {decisions.map((one) => (
+            <Pages listed={listed} go={go} />
+            {listed.decisions.map((one) => (
               <details key={one.id}>
                 <summary>What {one.merchant.name} may charge</summary>
                 <Consent of={one} about={`of ${one.merchant.name}`} />
@@ -183,7 +188,7 @@ const CHOICES: Record<string, string> = {
 
 /** The terms stay: the call has no limits. */
 function Decide({ of: one, done }: { of: Decision; done: Done }) {
-  const [said, say] = useState<string>(one.customerDecision);
+  const [said, say] = useDraft<string>(one.customerDecision);
   const { name } = one.merchant;
   return (
     <Act
@@ -204,6 +209,7 @@ function Decide({ of: one, done }: { of: Decision; done: Done }) {
       done={done}
     >
       <Choice name="The customer’s decision" value={said} names={CHOICES} choose={say} />
+      {one.blockMerchant && <p>The customer has blocked {name}: all but a denial lift the block.</p>}
       <p>The limits stay as they are, and the merchant is told.</p>
     </Act>
   );
@@ -211,7 +217,8 @@ function Decide({ of: one, done }: { of: Decision; done: Done }) {
 
 /** A customer as merchants know them: by the id alone. */
 function CustomerOfMerchant({ id }: { id: string }) {
-  const agreed = useLoaded<'listAgreements'>(`/v1/agreements${query({ customerId: id, limit: 100 })}`);
+  const { asked, go } = usePaged(id);
+  const agreed = useLoaded<'listAgreements'>(`/v1/agreements${query({ customerId: id, ...asked })}`);
   return (
     <>
       <section class="card stack">
@@ -219,13 +226,17 @@ function CustomerOfMerchant({ id }: { id: string }) {
         <Ids of={{ Customer: id }} />
       </section>
       <Show loaded={agreed} what="The agreements">
-        {({ agreements: all }) =>
-          all.length === 0 ? (
-            <p class="card quiet">You have no agreement with this customer.</p>
-          ) : (
-            all.map((one) => <AgreementFound agreement={one} key={one.agreementId} />)
-          )
-        }
+        {(listed) => (
+          <>
+            {listed.agreements.length === 0 && (
+              <p class="card quiet">You have no agreement with this customer.</p>
+            )}
+            {listed.agreements.map((one) => (
+              <AgreementFound agreement={one} key={one.agreementId} />
+            ))}
+            <Pages listed={listed} go={go} />
+          </>
+        )}
       </Show>
       <section class="card stack" aria-labelledby="schedules">
         <h2 id="schedules">Schedules</h2>

@@ -8,6 +8,7 @@ import { change } from './api';
 import { useMay, useMoment, useSession } from './context';
 import { Show, useLoaded, useNotice, type Done } from './loaded';
 import { Badge, Facts, Id, Ids, RecordLink } from './parts';
+import { WaitsForSecond } from './waiting';
 import { ANSWERS, bookedInWords, endedBy, resolutionInWords, type Resolution } from './words';
 
 /** @param ofPayment told what was done, where it stands on the page of its payment */
@@ -25,6 +26,7 @@ export function ExceptionShown({ id, ofPayment }: { id: string; ofPayment?: Done
       <Show loaded={loaded} what="The exception">
         {(exception) => (
           <>
+            {!ofPayment && <WaitsForSecond about={[id]} since={exception} />}
             <Found exception={exception} besidePayment={ofPayment !== undefined} />
             <Answer to={exception} done={ofPayment ?? done} />
           </>

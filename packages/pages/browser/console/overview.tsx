@@ -25,7 +25,7 @@ import { schedulesFor } from './payment-acts';
 import { Search } from './payments';
 import { schedulesAt } from './schedules';
 import { Table, type Column } from './table';
-import { countToDecide } from './waiting';
+import { countActs } from './waiting';
 
 /** Days of a forecast. */
 const DAYS = { 7: '7 days', 30: '30 days', 60: '60 days', 90: '90 days' } as const;
@@ -335,12 +335,14 @@ function Attention() {
     const found: Total = await ask<'listExceptions'>(`${path}?${filter}&limit=1`);
     return { ...found, one, at: `#/${page}?${filter}` };
   };
-  const acts = async (): Promise<Total & { one: string; at: string }> => ({
-    total: person ? await countToDecide() : 0,
-    one: 'waiting act',
-    at: '#/waiting',
-  });
-  const loaded = useAnswered('lists', () => Promise.all([acts(), ...lists.map(count)]));
+  const acts = async (): Promise<(Total & { one: string; at: string })[]> => {
+    const { toDecide, lapsed } = person ? await countActs(person.personId) : { toDecide: 0, lapsed: 0 };
+    return [
+      { total: toDecide, one: 'waiting act', at: '#/waiting' },
+      { total: lapsed, one: 'lapsed act', at: '#/waiting' },
+    ];
+  };
+  const loaded = useAnswered('lists', async () => (await Promise.all([acts(), ...lists.map(count)])).flat());
   return (
     <Show loaded={loaded} what="What needs attention">
       {(all) => {
@@ -351,7 +353,7 @@ function Attention() {
             <h2 id="attention">Needs attention</h2>
             <div class="row">
               {waiting.map(({ one, at, total, totalIsMinimum }) => (
-                <a key={at} class="button" href={at}>
+                <a key={one} class="button" href={at}>
                   {totalIsMinimum && 'At least '}
                   {counted(total, one)}
                 </a>

@@ -10,6 +10,7 @@ import { Badge, CustomerLink, Facts, Id, Ids } from './parts';
 import { PaymentActs } from './payment-acts';
 import { paymentsAt } from './payment-filter';
 import { Table } from './table';
+import { WaitsForSecond } from './waiting';
 import { RealTimes, Webhook } from './webhook';
 import { customerOf, partsBack, TYPES, whyDeclined } from './words';
 
@@ -24,6 +25,7 @@ export function Payment({ of: one, done }: Props) {
   return (
     <>
       <Head of={one} done={done} />
+      <WaitsForSecond about={[one.reference, ...one.exceptionIds]} since={one} />
       {one.exceptionIds.map((id) => (
         <ExceptionShown id={id} key={id} ofPayment={done} />
       ))}

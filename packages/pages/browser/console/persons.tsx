@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { PersonRole } from '../../../../src/domain/person';
 import { Act } from './act';
 import { ask, change, type Session } from './api';
-import { Choice } from './choice';
+import { Choice, useDraft } from './choice';
 import { useMoment, useSession } from './context';
 import { Show, useAnswered, useAttempt, useNotice, type Done } from './loaded';
 import { Alert } from './parts';
@@ -96,7 +96,7 @@ interface Props {
 }
 
 function SetRole({ of: { personId, email, role }, done }: Props) {
-  const [next, setNext] = useState(role);
+  const [next, setNext] = useDraft(role);
   return (
     <Act
       name="Change role …"

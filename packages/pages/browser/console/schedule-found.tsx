@@ -1,10 +1,10 @@
-import { useState } from 'preact/hooks';
 import type { ScheduleWithBillings, SubscriptionWithBillings } from '../../../client/src/api.generated';
 import { money } from '../parts/money';
 import { hasEnded, isHeld, reasonInWords } from '../parts/payment-words';
 import { Act } from './act';
 import { to } from './address';
 import { act, change } from './api';
+import { useDraft } from './choice';
 import { useMoment, useSession } from './context';
 import { Show, useLoaded, useNotice, type Done } from './loaded';
 import { Badge, CustomerLink, Facts, Ids } from './parts';
@@ -79,7 +79,7 @@ function Found({ schedule, done }: { schedule: Either; done: Done }) {
 }
 
 function ChangeAmount({ of: { scheduleId, amount: before, currency }, done }: { of: Either; done: Done }) {
-  const [given, setGiven] = useState(String(before));
+  const [given, setGiven] = useDraft(String(before));
   const amount = money(Number(given), currency);
   return (
     <Act

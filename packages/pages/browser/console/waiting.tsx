@@ -1,3 +1,4 @@
+import { useEffect } from 'preact/hooks';
 import { money } from '../parts/money';
 import { Act } from './act';
 import { to } from './address';
@@ -16,6 +17,7 @@ interface Acts {
 
 interface WaitingAct {
   actId: string;
+  personId: string;
   operation: string;
   leastRole: 'clerk' | 'admin';
   request: Record<string, string | number | object | null>;
@@ -51,10 +53,50 @@ const WAYS = {
   refuse: 'nothing is done, and it can be asked for again.',
 };
 
-/** How many acts the reader may decide. */
-export async function countToDecide(): Promise<number> {
+const DAY_MS = 86_400_000;
+
+/** How many acts the reader may decide, and how many of the reader's own lapsed within a day. */
+export async function countActs(by: string) {
   const { acts } = (await ask(ACTS)) as unknown as Acts;
-  return acts.filter(({ state, whyNot }) => state === 'waiting' && whyNot === undefined).length;
+  const isLate = ({ state, personId, lapsesAt }: WaitingAct) =>
+    state === 'lapsed' && personId === by && Date.parse(lapsesAt) > Date.now() - DAY_MS;
+  return {
+    toDecide: acts.filter(({ state, whyNot }) => state === 'waiting' && whyNot === undefined).length,
+    lapsed: acts.filter(isLate).length,
+  };
+}
+
+/** The charge or exception that an act is about. */
+const subjectOf = ({ request: { reference, exceptionId } }: WaitingAct) => reference ?? exceptionId;
+
+/**
+ * Tells of acts that wait, beside what they are about: nobody shall ask for them again.
+ *
+ * @param about references and ids of exceptions
+ * @param since loaded again with it
+ */
+export function WaitsForSecond({ about, since }: { about: string[]; since: object }) {
+  const { person } = useSession();
+  const moment = useMoment();
+  const loaded = useAnswered<Acts>(person && ACTS, ask);
+  useEffect(() => {
+    if (loaded.data) loaded.reload();
+  }, [since]);
+  if (!person) return null;
+  return (
+    <Show loaded={loaded} what="What waits">
+      {({ acts }) =>
+        acts
+          .filter((one) => one.state === 'waiting' && about.some((id) => id === subjectOf(one)))
+          .map((one) => (
+            <p class="notice" key={one.actId}>
+              <strong>{titleOf(one)}, waits for a second person.</strong> {one.askedBy} asked for it,{' '}
+              {moment(one.askedAt)}: <a href={to('waiting')}>Waiting for you</a>.
+            </p>
+          ))
+      }
+    </Show>
+  );
 }
 
 /** Acts that wait for a second person, what became of the others, and the limit. */
@@ -69,7 +111,7 @@ export function Waiting() {
           const shown = (waits: boolean) =>
             acts
               .filter(({ state }) => (state === 'waiting') === waits)
-              .map((one) => <OneAct key={one.actId} of={one} done={done} />);
+              .map((one) => <OneAct key={one.actId} of={one} among={acts} done={done} />);
           const [waiting, ended] = [shown(true), shown(false)];
           return (
             <>
@@ -92,11 +134,18 @@ export function Waiting() {
   );
 }
 
-function OneAct({ of: one, done }: { of: WaitingAct; done: Done }) {
+function titleOf({ operation, amount, currency }: WaitingAct) {
+  const sum = amount !== null && currency !== null ? `, ${money(amount, currency)}` : '';
+  return `${OPERATIONS.get(operation) ?? operation}${sum}`;
+}
+
+function OneAct({ of: one, among, done }: { of: WaitingAct; among: WaitingAct[]; done: Done }) {
   const moment = useMoment();
-  const sum = one.amount !== null && one.currency !== null ? `, ${money(one.amount, one.currency)}` : '';
-  const title = `${OPERATIONS.get(one.operation) ?? one.operation}${sum}`;
+  const title = titleOf(one);
   const waits = one.state === 'waiting';
+  const isTwin = (other: WaitingAct) =>
+    other !== one && other.state === 'waiting' && subjectOf(other) === subjectOf(one);
+  const hasTwin = waits && subjectOf(one) !== undefined && among.some(isTwin);
   const ways = (['approve', 'refuse'] as const).filter(
     (way) => waits && (way === 'refuse' || one.whyNot === undefined),
   );
@@ -117,6 +166,9 @@ function OneAct({ of: one, done }: { of: WaitingAct; done: Done }) {
           ),
         ]}
       />
+      {hasTwin && (
+        <p class="notice bad">Another act about the same waits too: with both approved, both are done.</p>
+      )}
       {waits && one.whyNot !== undefined && <p class="quiet">{one.whyNot}.</p>}
       <div class="row">
         {ways.map((way) => (
