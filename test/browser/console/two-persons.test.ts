@@ -109,7 +109,7 @@ it('a refund that waits is told of on its payment, and two of a payment to who d
     .waitFor();
   await expectGoodPage(admin);
   await admin.locator('main').getByRole('link', { name: 'Waiting for you' }).first().click();
-  const twin = admin.getByText('Another act about the same waits too');
+  const twin = admin.getByText('Another refund of the same charge waits too');
   await twin.nth(1).waitFor();
   await expectGoodPage(admin);
   await admin.getByRole('button', { name: /^Refuse: Refund, NGN\s60/ }).click();
@@ -146,7 +146,7 @@ it('who asked for an act that lapsed since yesterday is told so', async () => {
   await goTo(clerk, `payments/${reference}`);
   await button(clerk, 'Refund …').click();
   await button(clerk, /^Yes, refund NGN\s100.00$/).click();
-  await waitsFor(clerk, 'Refund, NGN\\s100.00').waitFor();
+  await reads(clerk, /^It waits/);
   const lapse = (hours: number) =>
     unrecorded(
       shared.database.url,

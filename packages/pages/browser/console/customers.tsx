@@ -209,7 +209,7 @@ function Decide({ of: one, done }: { of: Decision; done: Done }) {
       done={done}
     >
       <Choice name="The customer’s decision" value={said} names={CHOICES} choose={say} />
-      {one.blockMerchant && <p>The customer has blocked {name}: all but a denial lift the block.</p>}
+      {one.blockMerchant && <p>The customer has blocked {name}: any choice but Deny lifts the block.</p>}
       <p>The limits stay as they are, and the merchant is told.</p>
     </Act>
   );

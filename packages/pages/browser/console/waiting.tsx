@@ -66,9 +66,6 @@ export async function countActs(by: string) {
   };
 }
 
-/** The charge or exception that an act is about. */
-const subjectOf = ({ request: { reference, exceptionId } }: WaitingAct) => reference ?? exceptionId;
-
 /**
  * Tells of acts that wait, beside what they are about: nobody shall ask for them again.
  *
@@ -87,7 +84,10 @@ export function WaitsForSecond({ about, since }: { about: string[]; since: objec
     <Show loaded={loaded} what="What waits">
       {({ acts }) =>
         acts
-          .filter((one) => one.state === 'waiting' && about.some((id) => id === subjectOf(one)))
+          .filter(
+            ({ state, request: { reference, exceptionId } }) =>
+              state === 'waiting' && about.some((id) => id === (reference ?? exceptionId)),
+          )
           .map((one) => (
             <p class="notice" key={one.actId}>
               <strong>{titleOf(one)}, waits for a second person.</strong> {one.askedBy} asked for it,{' '}
@@ -143,9 +143,13 @@ function OneAct({ of: one, among, done }: { of: WaitingAct; among: WaitingAct[];
   const moment = useMoment();
   const title = titleOf(one);
   const waits = one.state === 'waiting';
-  const isTwin = (other: WaitingAct) =>
-    other !== one && other.state === 'waiting' && subjectOf(other) === subjectOf(one);
-  const hasTwin = waits && subjectOf(one) !== undefined && among.some(isTwin);
+  const { reference } = one.request;
+  const hasTwin =
+    waits &&
+    reference !== undefined &&
+    among.some(
+      (other) => other !== one && other.state === 'waiting' && other.request['reference'] === reference,
+    );
   const ways = (['approve', 'refuse'] as const).filter(
     (way) => waits && (way === 'refuse' || one.whyNot === undefined),
   );
@@ -167,7 +171,9 @@ function OneAct({ of: one, among, done }: { of: WaitingAct; among: WaitingAct[];
         ]}
       />
       {hasTwin && (
-        <p class="notice bad">Another act about the same waits too: with both approved, both are done.</p>
+        <p class="notice bad">
+          Another refund of the same charge waits too: with both approved, both are paid.
+        </p>
       )}
       {waits && one.whyNot !== undefined && <p class="quiet">{one.whyNot}.</p>}
       <div class="row">
