@@ -53,7 +53,7 @@ export interface RecurringActivities {
   readSchedule: ScheduleActivity;
   /**
    * Makes the attempt at a due billing, and asks the bank. Where the bank answers within a moment,
-   * it settles the billing, too: a step of its own would cost as much as the charge.
+   * it settles the billing, too.
    */
   chargeBilling: ScheduleActivity;
   /**
