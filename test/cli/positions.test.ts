@@ -177,6 +177,7 @@ describe('assent positions', () => {
 
   it('is not final while its month is open again', async () => {
     await postThen(test.db, '2025-11-30', standing);
+    await keepResult(test.db, { compared: {}, differences: 0, found: [] }, null);
     await cli.json('period', 'close', '2025-11');
     expect(await told('2025-11-30')).toMatchObject({ final: true });
     await cli.json('period', 'reopen', '2025-11', '--reason', 'TICKET-7');
