@@ -120,7 +120,8 @@ export function createRecurringActivities(
         ...settled,
         events: [...charged.events, ...settled.events],
         unreported: [...charged.unreported, ...settled.unreported],
-        told: [...charged.told, ...settled.told],
+        // A summary has room for the first: a bank that answers has been told.
+        told: [...settled.told, ...charged.told],
       });
     },
     settleBilling: step(settleBilling),
