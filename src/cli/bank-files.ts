@@ -68,7 +68,9 @@ export function fill(files: Command): void {
         progress.say(`${statementId} is withdrawn`);
         await withdrawBankFile(db, operator(options), statementId);
         const toSendAgain = await forgottenFiles(db, statementId);
-        const hint = `. Of lines of the same days that ${toSendAgain.join(', ')} may have too, nothing is known any more: withdraw it as well, and have the bank send it again`;
+        const hint =
+          `. Of lines of the same days that ${toSendAgain.join(', ')} may have too, nothing is known any more: ` +
+          'withdraw it as well, and have the bank send it again';
         return {
           json: { statementId, status: 'withdrawn', toSendAgain },
           text: `${statementId} is withdrawn${toSendAgain.length > 0 ? hint : ''}`,

@@ -99,7 +99,7 @@ it('closes a month that is over, keeps its long statements, and keeps them once 
   await chargedThen();
   for (const { kept } of await files()) expect(kept).toBeUndefined();
 
-  // What vouched for the month has not seen the correction.
+  // The comparison that vouched for the month has not seen the correction.
   const again = await cli.run('period', 'close', '2026-01');
   expect(again).toMatchObject(said('and the month has changed until 20'));
   await verified(0);

@@ -102,7 +102,8 @@ export function createAccessTokens({
     if (typeof exp !== 'number' || typeof sub !== 'string' || !role || !isId(role, sub)) return undefined;
     if (typeof tokenGeneration !== 'number' || typeof scope !== 'string') return undefined;
     if (typeof clientId !== 'string' && clientId !== undefined) return undefined;
-    const scopes = SCOPES.filter((one) => scope.split(' ').includes(one));
+    const words = scope.split(' ');
+    const scopes = SCOPES.filter((one) => words.includes(one));
     const { psn: personId, pky: passkeyId } = claims as { psn?: string; pky?: string };
     return {
       kid,

@@ -116,7 +116,7 @@ interface ExceptionToResolve extends ResolvedException {
   /** In doubt. */
   amount: bigint;
   currency: string;
-  /** Of the refund, or else the charge, as the ledger has it. */
+  /** The refund's amount, or else the charge's, as the ledger has it. */
   atStake: bigint;
   stakeCurrency: string;
   billingRequestId: string | null;
@@ -175,7 +175,8 @@ async function lockException(
   // Read once the charge is locked: until then another caller may resolve the exception.
   const found = await trx.row<ExceptionToResolve>`
     SELECT x.id AS exception_id, x.kind, x.state, x.resolution, x.bank_id, x.assignee, x.amount, x.currency,
-      coalesce(r.amount, b.amount) AS at_stake, b.currency AS stake_currency, x.billing_request_id, x.refund_id, r.status AS refund_status, r.bank_transaction_id AS transfer_id,
+      coalesce(r.amount, b.amount) AS at_stake, b.currency AS stake_currency,
+      x.billing_request_id, x.refund_id, r.status AS refund_status, r.bank_transaction_id AS transfer_id,
       x.reversal_bank_transaction_id AS reversal_id, ${raw(WRITES_OFF)} AS writes_off,
       (r.status IN ('completed', 'rejected') OR (r.status = 'pending' AND x.kind = 'unanswered')) IS TRUE OR EXISTS (
         SELECT FROM exception_answers a WHERE a.exception_id = x.id

@@ -7,7 +7,7 @@ import { atDesk, colleague } from '../../support/colleague';
 import { shareApi, type Parties } from '../../support/shared-api';
 import { makeSchedule } from '../../support/standing';
 
-/* What an admin sees of a customer, and changes, while the customer and others change it too. */
+/* Admins see and change a customer, while the customer and others change it too. */
 
 const shared = shareApi();
 let browser: TestBrowser;
