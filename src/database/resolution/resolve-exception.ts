@@ -116,9 +116,9 @@ interface ExceptionToResolve extends ResolvedException {
   /** In doubt. */
   amount: bigint;
   currency: string;
-  /** The refund's amount, or else the charge's, as the ledger has it. */
-  atStake: bigint;
-  stakeCurrency: string;
+  /** The refund's amount, or else the charge's, as the ledger has it; null without a charge. */
+  atStake: bigint | null;
+  stakeCurrency: string | null;
   billingRequestId: string | null;
   refundId: string | null;
   refundStatus: RefundStatus | null;
@@ -221,10 +221,11 @@ export async function moneyOfFinding(
   finding: Finding,
 ): Promise<{ amount: bigint; currency: string } | undefined> {
   const one = await lockException(trx, { cause: 'bank', bankId, note: null }, exceptionId);
-  const moves =
-    one.state !== 'resolved' && (isUndone(one, finding) || isPaid(one, finding) || isUnanswered(one));
   // A line may have booked another amount, or currency, than the ledger would move.
-  return moves ? { amount: one.atStake, currency: one.stakeCurrency } : undefined;
+  const { atStake: amount, stakeCurrency: currency } = one;
+  if (one.state === 'resolved' || amount === null || currency === null) return undefined;
+  const moves = isUndone(one, finding) || isPaid(one, finding) || isUnanswered(one);
+  return moves ? { amount, currency } : undefined;
 }
 
 const isUnanswered = ({ kind, refundStatus }: ExceptionToResolve) =>
