@@ -66,7 +66,10 @@ export function createAnswerTimeout<Ended extends { id: string }>(
 
   async function ask(): Promise<void> {
     try {
-      while (waiters.size > 0) {
+      for (;;) {
+        // A bank's answer takes some milliseconds at least.
+        await wait(ASK_EVERY_MS);
+        if (waiters.size === 0) return;
         const ended = await endedOf([...waiters].flatMap(({ open }) => [...open]));
         const now = performance.now();
         for (const waiter of waiters) {
@@ -77,7 +80,6 @@ export function createAnswerTimeout<Ended extends { id: string }>(
           }
           if (waiter.open.size === 0 || now >= waiter.until) leave(waiter);
         }
-        if (waiters.size > 0) await wait(ASK_EVERY_MS);
       }
     } catch (error) {
       // The workflows then read for themselves, and wait for Postgres as usual.
