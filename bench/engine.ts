@@ -8,18 +8,18 @@ import type * as Start from '../src/start/engine';
 import type { ownProgram } from '../src/start/own-program';
 import type * as Ports from '../src/start/ports';
 import { Supervisor } from '../src/start/supervisor';
-import { engineEnvironment } from '../test/launch/settings';
 import { importBuilt } from './build';
 import { freePorts } from '../test/launch/ports';
 
 /** Settings that decide how fast the engine may go and how long it waits. */
-export function settingsInForce(): Record<string, string> {
-  const config = readConfig(engineEnvironment());
+export function settingsInForce(environment: NodeJS.ProcessEnv): Record<string, string> {
+  const config = readConfig(environment);
   return {
     RATE_LIMIT_CALLER: rate(config.RATE_LIMIT_CALLER),
     RATE_LIMIT_ANSWER: rate(config.RATE_LIMIT_ANSWER),
     APPROVAL_WINDOW_S: String(config.APPROVAL_WINDOW_S),
     SETTLEMENT_WINDOW_S: String(config.SETTLEMENT_WINDOW_S),
+    DUE_RATE: String(config.DUE_RATE),
     DATABASE_POOL: String(config.DATABASE_POOL),
     LOG_LEVEL: config.LOG_LEVEL,
   };

@@ -48,6 +48,7 @@ interface Options {
   temporal: 'dev' | 'postgres';
   apis: number;
   workers: number;
+  dueRate?: number;
 }
 
 const options = new Command('npm run bench --')
@@ -65,6 +66,7 @@ const options = new Command('npm run bench --')
   )
   .option('--apis <n>', 'how many API processes, with the load spread over them', wholeNumber(1, 8), 1)
   .option('--workers <n>', 'how many worker processes', wholeNumber(1, 8), 1)
+  .option('--due-rate <n>', 'schedules of a moment charged a second', wholeNumber(1, 10_000))
   .parse()
   .opts<Options>();
 
@@ -80,9 +82,13 @@ async function run(stops: Stops, signal: AbortSignal): Promise<{ report: Report;
   const begun = beginRun('bench');
   const { rounds } = options;
   const sizes = { ...(options.quick ? QUICK : FULL), ...(rounds && { rounds, roundsMax: rounds }) };
-  const { apis, workers, only } = options;
+  const { apis, workers, only, dueRate } = options;
   const customers = Math.max(sizes.schedules, sizes.charges, LARGEST_CALL);
-  const setUp = await startNetwork({ temporal: options.temporal, apis, workers, customers }, signal, stops);
+  const setUp = await startNetwork(
+    { temporal: options.temporal, apis, workers, customers, dueRate },
+    signal,
+    stops,
+  );
   const { temporal, environment, engine, network, gauges, failing } = setUp;
   const floor = await TemporalFloor.start(engine.temporalAddress, engine.namespace);
   stops.push(() => floor.stop());
@@ -117,7 +123,7 @@ async function run(stops: Stops, signal: AbortSignal): Promise<{ report: Report;
     temporal: temporal?.description ?? 'dev server, SQLite file',
     processes: { apis, workers },
     sizes,
-    settings: settingsInForce(),
+    settings: settingsInForce(environment),
     idle,
     samples,
     historyEvents: await historyEvents(engine.ownerUrl, floor),

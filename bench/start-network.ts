@@ -22,14 +22,21 @@ export interface MeasuredNetwork {
  * @param stops takes what ends them
  */
 export async function startNetwork(
-  wanted: { temporal: 'dev' | 'postgres'; apis: number; workers: number; customers: number },
+  wanted: {
+    temporal: 'dev' | 'postgres';
+    apis: number;
+    workers: number;
+    customers: number;
+    dueRate?: number | undefined;
+  },
   signal: AbortSignal,
   stops: Stops,
 ): Promise<MeasuredNetwork> {
   const temporal = wanted.temporal === 'postgres' ? await startTemporalOnPostgres(signal, stops) : undefined;
-  const environment = engineEnvironment(
-    temporal && { TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: temporal.namespace },
-  );
+  const environment = engineEnvironment({
+    ...(temporal && { TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: temporal.namespace }),
+    ...(wanted.dueRate && { DUE_RATE: String(wanted.dueRate) }),
+  });
   const engine = await startEngine(environment, wanted, say, signal);
   stops.push(() => engine.stop());
   say('Bringing in customers …');
