@@ -29,8 +29,8 @@ import { sendDownload, type Download } from './download';
 import { acceptOnce, readIdempotencyKey } from './idempotency';
 import { canonicalJson, parseJson } from './json';
 import type { Operation, Tag } from './operation';
-import { forgetAlone } from '../../database/person-act/person-act';
-import { waitingReply, type Moves } from './second-person';
+import { keepAct } from '../../database/person-act/person-act';
+import { countedAct, waitingReply, type Moves } from './second-person';
 import { BodySlot, type Slots } from './slots';
 import { meterCaller, meterItems, type Bucket } from './rate-limit';
 import { requestIdOf } from './request-log';
@@ -192,12 +192,13 @@ export function serve(
                 bodyIndexes: indexes(),
               },
           async (trx) => {
-            const waiting = await waitingReply(trx, call, one.operation.id, options);
-            if (waiting) return waiting;
+            const act = await countedAct(trx, call, one.operation.id, options);
+            if (act?.state === 'waiting') return waitingReply(trx, call, act);
             const outcome = await onRecord(trx, call, one, work);
-            if (!(outcome instanceof Failure)) return replyOf(outcome, status);
-            if (caller.person && options.moves) await forgetAlone(trx, caller.person.personId);
-            return replyOfFailure(outcome);
+            // A refusal that commits has moved nothing, and does not count.
+            if (outcome instanceof Failure) return replyOfFailure(outcome);
+            if (act) await keepAct(trx, act);
+            return replyOf(outcome, status);
           },
           afterRefusal,
         ) as Promise<Accepted>,

@@ -1,4 +1,11 @@
-import { askSecond, subjectOf, type Moved, type PersonAct } from '../../database/person-act/person-act';
+import {
+  judgeAct,
+  keepAct,
+  subjectOf,
+  type CountedAct,
+  type Moved,
+  type PersonAct,
+} from '../../database/person-act/person-act';
 import type { Transaction } from '../../database/pool/connection';
 import { recordAuditEvent } from '../../database/record/audit-event';
 import type { PersonRole } from '../../domain/person';
@@ -13,25 +20,30 @@ import { actorOf, type Call } from './call';
 export type Moves<Body, Params> =
   'always' | { of(trx: Transaction, call: Call<Body, unknown, Params>): Promise<Moved | undefined> };
 
-/** The reply to a person's act that waits for a second person; undefined where the call goes on. */
-export async function waitingReply(
+/** A person's act, judged by the limit of their entity; undefined where it goes on uncounted. */
+export async function countedAct(
   trx: Transaction,
   call: Call,
   operation: string,
   { moves, person: leastRole }: { moves?: Moves<unknown, unknown>; person?: PersonRole },
-): Promise<Reply | undefined> {
+): Promise<CountedAct | undefined> {
   const { params, body, caller } = call;
   if (!caller.person || !moves || !leastRole) return undefined;
   const moved = moves === 'always' ? undefined : await moves.of(trx, call);
   if (moves !== 'always' && !moved) return undefined;
   const { personId } = caller.person;
-  const request = { params, body: moved?.body ?? body } as PersonAct['request'];
-  const actId = await askSecond(trx, { personId, operation, leastRole, request }, moved);
-  if (actId === undefined) return undefined;
-  const subject = subjectOf(request, moved ?? { amount: null, currency: null });
+  const request = { params, body: moved?.body ?? body };
+  return judgeAct(trx, { personId, operation, leastRole, request }, moved);
+}
+
+/** Keeps an act that waits for a second person, with its audit event. */
+export async function waitingReply(trx: Transaction, call: Call, act: CountedAct): Promise<Reply> {
+  await keepAct(trx, act);
+  const { actId, operation } = act;
+  const subject = subjectOf(act.request as PersonAct['request'], act);
   await recordAuditEvent(trx, actorOf(call), {
     action: 'person.act_asked',
-    entityId: caller.entityId,
+    entityId: call.caller.entityId,
     after: { actId, operation, ...subject, commitId: trx.commitId },
   });
   const message = `It waits: another person must approve it within ${ACT_WINDOW}`;

@@ -26,18 +26,29 @@ interface AskedAct {
   request: { params: unknown; body: unknown };
 }
 
+/** An act of a person whose entity has a limit for it. */
+export interface CountedAct extends AskedAct {
+  actId: string;
+  entityId: string;
+  amount: bigint | null;
+  currency: string | null;
+  state: 'alone' | 'waiting';
+}
+
 /**
- * Has an act wait where the limit asks for a second person, and otherwise keeps what it moves.
+ * Judges by the limit whether an act waits for a second person. The caller keeps the act: at once
+ * where it waits, otherwise once it has moved something.
  *
  * @param moved undefined for an act that waits whenever there is a limit
- * @returns the id of the waiting act; undefined where the person may go on alone
+ * @returns undefined where there is no limit
  * @throws Failure forbidden
  */
-export async function askSecond(
+export async function judgeAct(
   trx: Transaction,
-  { personId, operation, leastRole, request }: AskedAct,
+  asked: AskedAct,
   moved: Moved | undefined,
-): Promise<string | undefined> {
+): Promise<CountedAct | undefined> {
+  const { personId } = asked;
   const { amount = null, currency = null } = moved ?? {};
   // Two acts of a person at once count one after the other.
   const limit = await trx.row<{ entityId: string; above: string | null; isDisabled: boolean }>`
@@ -53,20 +64,18 @@ export async function askSecond(
     WHERE person_id = ${personId} AND currency = ${currency} AND state = 'alone'
       AND created_at > clock_timestamp() - ${ACT_WINDOW}::interval`;
   const waits = amount === null || waitsForSecond({ above: BigInt(limit.above ?? 0), alone, amount });
-  const id = newId('waitingAct');
-  const kept = waits ? encrypt(trx.keyring, JSON.stringify(request), requestPlace(id)) : null;
-  await trx.rows`
-    INSERT INTO person_acts (id, entity_id, person_id, operation, least_role, request_encrypted, amount, currency, state)
-    VALUES (${id}, ${limit.entityId}, ${personId}, ${operation}, ${leastRole}, ${kept}, ${amount}, ${currency},
-      ${waits ? 'waiting' : 'alone'})`;
-  return waits ? id : undefined;
+  const state = waits ? 'waiting' : 'alone';
+  return { ...asked, actId: newId('waitingAct'), entityId: limit.entityId, amount, currency, state };
 }
 
-/** A refusal that commits has moved nothing, and does not count. */
-export async function forgetAlone(trx: Transaction, personId: string): Promise<void> {
+export async function keepAct(trx: Transaction, act: CountedAct): Promise<void> {
+  const { actId, request, state } = act;
+  const kept =
+    state === 'waiting' ? encrypt(trx.keyring, JSON.stringify(request), requestPlace(actId)) : null;
   await trx.rows`
-    DELETE FROM person_acts
-    WHERE person_id = ${personId} AND state = 'alone' AND xmin = pg_current_xact_id()::xid`;
+    INSERT INTO person_acts (id, entity_id, person_id, operation, least_role, request_encrypted, amount, currency, state)
+    VALUES (${actId}, ${act.entityId}, ${act.personId}, ${act.operation}, ${act.leastRole}, ${kept}, ${act.amount},
+      ${act.currency}, ${state})`;
 }
 
 export interface PersonAct extends AskedAct {

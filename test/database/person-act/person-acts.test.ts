@@ -1,9 +1,10 @@
 import * as fc from 'fast-check';
 import { admitEntity } from '../../../src/database/entity-control/control-entity';
 import {
-  askSecond,
   decideAct,
   forgetActs,
+  judgeAct,
+  keepAct,
   listActs,
   readAct,
 } from '../../../src/database/person-act/person-act';
@@ -44,8 +45,8 @@ beforeEach(async () => {
 });
 
 const ask = (amount: bigint | undefined, { personId = asker, currency = 'NGN' } = {}) =>
-  db.transaction((trx) =>
-    askSecond(
+  db.transaction(async (trx) => {
+    const act = await judgeAct(
       trx,
       {
         personId,
@@ -54,8 +55,10 @@ const ask = (amount: bigint | undefined, { personId = asker, currency = 'NGN' } 
         request: { params: {}, body: { reference: 'R' } },
       },
       amount === undefined ? undefined : { amount, currency },
-    ),
-  );
+    );
+    if (act) await keepAct(trx, act);
+    return act?.state === 'waiting' ? act.actId : undefined;
+  });
 const asked = async (amount = 101n) => (await ask(amount)) ?? '';
 const approve = (actId: string, personId = other) =>
   db.transaction((trx) => decideAct(trx, actId, { state: 'approved', personId }));
