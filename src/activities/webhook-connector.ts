@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { Readable } from 'node:stream';
 import { Agent } from 'undici';
 import { untilAborted } from '../process/deadline';
+import type { SendOutcome } from '../database/webhook/attempt-delivery';
 import type { Reached } from '../domain/webhook/webhook';
 import {
   AddressRefused,
@@ -30,34 +31,20 @@ export interface WebhookConnector {
    * @returns undefined where `begin` said no
    * @throws what `begin` throws
    */
-  send(
-    url: string,
-    headers: Record<string, string>,
-    body: string,
-    options: SendOptions,
-  ): Promise<SendOutcome | undefined>;
+  send(webhook: WebhookRequest): Promise<SendOutcome | undefined>;
   /** Closes all connections. */
   close(): Promise<void>;
 }
 
-interface SendOptions {
+interface WebhookRequest {
+  url: string;
+  headers: Record<string, string>;
+  body: string;
   timeoutMs: number;
   /**
    * Asked once the connection stands, before a byte of the request leaves. None does after a no.
    */
   begin?: (() => Promise<boolean>) | undefined;
-}
-
-export interface SendOutcome {
-  durationMs: number;
-  /** `no` only where not a byte of the body can have left. */
-  reached: Reached;
-  /** Null where no answer came. */
-  httpStatus: number | null;
-  /** Null for a 2xx within the time; otherwise a line without an address: the receiver reads it. */
-  error: string | null;
-  /** The first 1 KiB of the answer's body. */
-  responseHead: string | null;
 }
 
 /** An honest answer is a few bytes, and reading it to its end keeps the connection usable. */
@@ -90,20 +77,13 @@ export function createWebhookConnector({
     keepAliveMaxTimeout: KEPT_MS,
   });
   return {
-    async send(url, headers, body, options) {
+    async send(webhook) {
       const startedAt = performance.now();
-      const outcome = await request(agent, { url, headers, body, allowPrivate, ...options });
+      const outcome = await request(agent, allowPrivate, webhook);
       return outcome && { ...outcome, durationMs: Math.round(performance.now() - startedAt) };
     },
     close: () => agent.destroy(),
   };
-}
-
-interface WebhookRequest extends SendOptions {
-  url: string;
-  headers: Record<string, string>;
-  body: string;
-  allowPrivate: boolean;
 }
 
 /** The receiver did nothing wrong: the attempt was not to be made, or could not be begun. */
@@ -113,7 +93,8 @@ class NotBegun extends Error {
 
 async function request(
   agent: Agent,
-  { url, headers, body, allowPrivate, timeoutMs, begin }: WebhookRequest,
+  allowPrivate: boolean,
+  { url, headers, body, timeoutMs, begin }: WebhookRequest,
 ): Promise<Omit<SendOutcome, 'durationMs'> | undefined> {
   const endsAt = performance.now() + timeoutMs;
   const deadline = new AbortController();

@@ -15,6 +15,7 @@ import {
   recordAttempt,
   type DeliveryState,
   type DeliveryToAttempt,
+  type SendOutcome,
   type Unattempted,
 } from '../database/webhook/attempt-delivery';
 import type { DeliveryStatus } from '../domain/lifecycle';
@@ -24,7 +25,7 @@ import { failureInWords, type WebhookType } from '../domain/webhook/webhook';
 import { webhookHeaders } from '../domain/webhook/webhook-signature';
 import type { DeliveryProgress } from '../domain/workflow/messages';
 import { eachOf } from '../domain/each-of';
-import type { SendOutcome, WebhookConnector } from './webhook-connector';
+import type { WebhookConnector } from './webhook-connector';
 import { createWebhookLimiter, type AttemptKind } from './webhook-limiter';
 
 /**
@@ -143,7 +144,7 @@ function createSend(
       const sentAtS = Math.floor(Date.now() / 1000);
       const headers = webhookHeaders('Assent/1', delivery.webhookType, delivery.id, sentAtS, opened);
       const outcome = await trace(delivery, (traced) =>
-        connector.send(url, { ...headers, ...traced }, opened.body, options),
+        connector.send({ url, headers: { ...headers, ...traced }, body: opened.body, ...options }),
       );
       return outcome ?? 'not begun';
     } finally {
@@ -212,12 +213,9 @@ function createAttempts(sending: Sending) {
   /** The payee's bank of a payment between customers has been told at last. */
   async function settleIfCredit({ id, webhookType }: DeliveryToAttempt, kind: AttemptKind): Promise<void> {
     if (webhookType !== 'billing.credit') return;
-    if (kind === 'first') {
-      // The workflow reads what became of it, and needs no signal.
-      await db.transaction((trx) => resolveCredits(trx, [id]));
-      return;
-    }
-    await db.transaction((trx) => settleCredits(trx, [id]));
+    // After a first attempt the workflow reads what became of it, and needs no signal.
+    const settle = kind === 'first' ? resolveCredits : settleCredits;
+    await db.transaction<unknown>((trx) => settle(trx, [id]));
   }
 
   return { attempt, settleIfCredit, limiter, timeoutMs, firstAttemptMs, maxAttempts };

@@ -16,6 +16,8 @@ async function dns(names: Record<string, DnsAnswer>) {
   return dnsResolve([started.server]);
 }
 
+const posted = { headers: {}, body: '{}' };
+
 /** A host name beyond the 4 that fit into the threads of getaddrinfo. */
 const deadNames = Array.from({ length: 12 }, (_, n) => `dead${n}.test`);
 
@@ -47,7 +49,11 @@ describe('names that no server answers', () => {
     const connector = createWebhookConnector({ allowPrivate: true, resolve });
     ended.push(() => connector.close());
     const post = (name: string, timeoutMs: number) =>
-      connector.send(`http://${name}:${(received.address() as AddressInfo).port}/`, {}, '{}', { timeoutMs });
+      connector.send({
+        ...posted,
+        url: `http://${name}:${(received.address() as AddressInfo).port}/`,
+        timeoutMs,
+      });
 
     let deadEnded = 0;
     const dead = deadNames.map(async (name) => {
@@ -76,7 +82,7 @@ describe('a handshake that never ends', () => {
     ended.push(() => connector.close());
     const connected = once(server, 'connection') as Promise<[Socket]>;
     const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-    const attempt = connector.send(url, {}, '{}', { timeoutMs });
+    const attempt = connector.send({ ...posted, url, timeoutMs });
     const [socket] = await connected;
     const closed = once(socket, 'close');
     expect(await attempt).toMatchObject({ error, reached: 'no' });
@@ -98,7 +104,7 @@ it('connections are kept for the next webhooks, and closed once nothing more com
   const connector = createWebhookConnector({ allowPrivate: true });
   ended.push(() => connector.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  for (let n = 0; n < 10; n++) await connector.send(url, {}, '{}', { timeoutMs: 5_000 });
+  for (let n = 0; n < 10; n++) await connector.send({ ...posted, url, timeoutMs: 5_000 });
   // One that follows at once may have a second.
   expect(sockets.size).toBeLessThanOrEqual(2);
   await Promise.all([...sockets].map((socket) => once(socket, 'close')));

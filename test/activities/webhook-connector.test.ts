@@ -45,7 +45,7 @@ function connect(...args: Parameters<typeof createWebhookConnector>): WebhookCon
 }
 
 const send = (to: WebhookConnector, url: string, timeoutMs = 5_000) =>
-  to.send(url, { 'content-type': 'application/json' }, '{"é":"€"}', { timeoutMs });
+  to.send({ url, headers: { 'content-type': 'application/json' }, body: '{"é":"€"}', timeoutMs });
 
 const ok: RequestListener = (_, response) => {
   response.end('thanks');
@@ -218,7 +218,7 @@ describe('whether a receiver may have the message', () => {
 });
 
 const begun = (to: WebhookConnector, url: string, begin: () => Promise<boolean>) =>
-  to.send(url, {}, '{}', { timeoutMs: 5_000, begin });
+  to.send({ url, headers: {}, body: '{}', timeoutMs: 5_000, begin });
 
 describe('what is asked before the first byte leaves', () => {
   it('keeps the request back where the answer is no', async () => {

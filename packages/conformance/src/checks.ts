@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SendOutcome } from '../../../src/activities/webhook-connector';
+import type { SendOutcome } from '../../../src/database/webhook/attempt-delivery';
 import { canonicalJson } from '../../../src/api/http/json';
 import { newId, newReference } from '../../../src/database/identifier/new-id';
 import { termsInWords } from '../../../src/domain/words/terms-in-words';

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { createWebhookConnector, type SendOutcome } from '../../../src/activities/webhook-connector';
+import { createWebhookConnector } from '../../../src/activities/webhook-connector';
 import { newId } from '../../../src/database/identifier/new-id';
+import type { SendOutcome } from '../../../src/database/webhook/attempt-delivery';
 import { bodyWithSignature, webhookHeaders } from '../../../src/domain/webhook/webhook-signature';
 
 /* Webhooks go through the engine's own connector, and can be forged or old on order. */
@@ -61,7 +62,7 @@ export class Sender {
       body,
       secrets: [secret],
     });
-    const outcome = await this.connector.send(this.url, headers, body, { timeoutMs: withinMs });
+    const outcome = await this.connector.send({ url: this.url, headers, body, timeoutMs: withinMs });
     if (!outcome) throw new Error('only a sender that asks before it begins is told no');
     return outcome;
   }

@@ -9,8 +9,8 @@ import { raw } from '../pool/statement';
 import { newId } from '../identifier/new-id';
 import type { Keyring } from '../keyring/keyring';
 import { enqueueStarts, type WorkflowStart } from '../outbox';
-import { encrypt } from '../keyring/encrypt';
-import { decryptWebhookSecrets, ENCRYPTED_SECRETS, type EncryptedSecrets } from './change-endpoint';
+import { decrypt, encrypt } from '../keyring/encrypt';
+import { GOOD_SECRETS, secretPlace } from './change-endpoint';
 
 /**
  * Webhooks as rows: what was announced to whom, and what became of it.
@@ -24,7 +24,6 @@ import { decryptWebhookSecrets, ENCRYPTED_SECRETS, type EncryptedSecrets } from 
  */
 
 export type Announcement = Webhook & {
-  /** The receiver. */
   entityId: string;
   /** The batch of the request behind it; without one, the webhook is a batch of its own. */
   batchId?: string;
@@ -38,13 +37,14 @@ export type Announcement = Webhook & {
   signedWith?: Buffer;
 };
 
-interface Receiver extends EncryptedSecrets {
+interface Receiver {
   entityId: string;
   entityType: Role;
   hasUrl: boolean;
   /** No billing is to wait for it: its last attempt has failed, or it is disabled. */
   failing: boolean;
   now: Date;
+  secretEncrypted: Buffer;
 }
 
 interface NewDelivery {
@@ -101,23 +101,18 @@ async function readReceivers(trx: Executor, announcements: Announcement[]): Prom
   const found = await trx.rows<Receiver>`
     SELECT e.id AS entity_id, e.type AS entity_type, w.url IS NOT NULL AS has_url,
            w.failing_since IS NOT NULL OR e.status = 'disabled' AS failing, clock_timestamp() AS now,
-           ${raw(ENCRYPTED_SECRETS)}
+           (${raw(GOOD_SECRETS)})[1] AS secret_encrypted
     FROM webhook_endpoints w JOIN entities e ON e.id = w.entity_id
     WHERE w.entity_id = ANY(${entityIds})`;
   return new Map(found.map((one) => [one.entityId, one]));
 }
 
 function makeBody(keyring: Keyring, receiver: Receiver, announcement: Announcement, batchId: string): string {
-  const [signingSecret] = decryptWebhookSecrets(keyring, receiver.entityId, {
-    ...receiver,
-    ...(announcement.signedWith && {
-      secretEncrypted: announcement.signedWith,
-      previousSecretEncrypted: null,
-    }),
-  });
+  const { entityId } = receiver;
+  const signedWith = announcement.signedWith ?? receiver.secretEncrypted;
   return bodyWithSignature(
     {
-      entityId: receiver.entityId,
+      entityId,
       entityType: receiver.entityType,
       webhookType: announcement.webhookType,
       timestamp: receiver.now.toISOString(),
@@ -125,7 +120,7 @@ function makeBody(keyring: Keyring, receiver: Receiver, announcement: Announceme
       data: announcement.items.map(itemOnWire),
       itemCount: announcement.items.length,
     },
-    signingSecret,
+    decrypt(keyring, signedWith, secretPlace(entityId)),
   );
 }
 
@@ -145,11 +140,12 @@ export async function bodyWithout(
     data: Record<string, unknown>[];
     signature: string;
   };
-  const secrets = await trx.oneRow<EncryptedSecrets>`
-    SELECT ${raw(ENCRYPTED_SECRETS)} FROM webhook_endpoints w WHERE w.entity_id = ${envelope.entityId}`;
+  const { entityId } = envelope;
+  const { signedWith } = await trx.oneRow<{ signedWith: Buffer }>`
+    SELECT (${raw(GOOD_SECRETS)})[1] AS signed_with FROM webhook_endpoints w WHERE w.entity_id = ${entityId}`;
   const data = envelope.data.filter((one) => !left.has(String(one[item])));
-  const [signingSecret] = decryptWebhookSecrets(trx.keyring, envelope.entityId, secrets);
-  return bodyWithSignature({ ...envelope, data, itemCount: data.length }, signingSecret);
+  const secret = decrypt(trx.keyring, signedWith, secretPlace(entityId));
+  return bodyWithSignature({ ...envelope, data, itemCount: data.length }, secret);
 }
 
 async function insertDeliveries(trx: Executor, deliveries: NewDelivery[]): Promise<void> {

@@ -8,7 +8,7 @@ import type { Keyring } from '../keyring/keyring';
 import { enqueueStarts } from '../outbox';
 import { decrypt, encrypt } from '../keyring/encrypt';
 import { bodyPlace, deliveryStart, responseHeadPlace } from './announce-webhooks';
-import { decryptWebhookSecrets, KNOWN_SECRETS, secretPlace, type EncryptedSecrets } from './change-endpoint';
+import { GOOD_SECRETS, KNOWN_SECRETS, secretPlace } from './change-endpoint';
 
 /**
  * Attempts at webhooks: which worker makes them, and what became of them.
@@ -26,7 +26,7 @@ import { decryptWebhookSecrets, KNOWN_SECRETS, secretPlace, type EncryptedSecret
  */
 
 /** A delivery as stored; `openDelivery` decrypts it. */
-export interface DeliveryToAttempt extends EncryptedSecrets {
+export interface DeliveryToAttempt {
   id: string;
   entityId: string;
   entityName: string;
@@ -44,8 +44,9 @@ export interface DeliveryToAttempt extends EncryptedSecrets {
   disabled: boolean;
   /** It goes to the URL of before a change, and is not tried again. */
   onlyOnce: boolean;
-  /** Then: what else the old address may take for the receiver's secret. */
-  alsoEncrypted: Buffer[];
+  secretEncrypted: Buffer;
+  /** All that sign it; at an old address, all that it may take for the receiver's secret. */
+  secretsEncrypted: Buffer[];
   /** Until another worker has to have recorded its attempt; 0 where none makes one. */
   claimedForMs: number;
   notDueForMs: number;
@@ -68,7 +69,20 @@ export interface Unattempted extends DeliveryToAttempt {
   claimed: boolean;
 }
 
-export interface Attempt {
+/** What came of sending a webhook. */
+export interface SendOutcome {
+  durationMs: number;
+  /** `no` only where not a byte of the body can have left. */
+  reached: Reached;
+  /** Null where no answer came. */
+  httpStatus: number | null;
+  /** Null for a 2xx within the time; otherwise a line without an address: the receiver reads it. */
+  error: string | null;
+  /** The first 1 KiB of the answer's body. */
+  responseHead: string | null;
+}
+
+export interface Attempt extends SendOutcome {
   deliveryId: string;
   /** Which attempt the sender took it for, counted from 1. */
   n: number;
@@ -76,11 +90,6 @@ export interface Attempt {
   begun: boolean;
   /** As it was read before the attempt; a redelivery has changed it since. */
   nextAttemptAt: string | null;
-  reached: Reached;
-  durationMs: number;
-  httpStatus: number | null;
-  error: string | null;
-  responseHead: string | null;
 }
 
 export interface DeliveryState {
@@ -101,9 +110,8 @@ const TO_ATTEMPT = `d.id, d.entity_id, ${shownPart('e.name')} AS entity_name,
          coalesce(d.old_url, w.url) AS url, d.old_url IS NOT NULL AS only_once,
          w.failing_since IS NOT NULL OR e.status = 'disabled' AS failing, e.status = 'disabled' AS disabled,
          coalesce(d.old_secret_encrypted, w.secret_encrypted) AS secret_encrypted,
-         CASE WHEN d.old_url IS NULL AND w.previous_secret_until > clock_timestamp()
-              THEN w.previous_secret_encrypted END AS previous_secret_encrypted,
-         CASE WHEN d.old_url IS NULL THEN '{}' ELSE ${KNOWN_SECRETS} END AS also_encrypted,
+         CASE WHEN d.old_url IS NULL THEN ${GOOD_SECRETS}
+              ELSE ARRAY[d.old_secret_encrypted] || ${KNOWN_SECRETS} END AS secrets_encrypted,
          ${msUntil('d.claimed_until')} AS claimed_for_ms,
          ${msUntil('d.next_attempt_at')} AS not_due_for_ms, d.next_attempt_at::text AS next_attempt_at`;
 const DELIVERIES = `webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id = d.entity_id
@@ -228,7 +236,6 @@ export async function attemptsUnderWay(db: Executor, entityId: string): Promise<
     WHERE entity_id = ${entityId} AND status = 'pending' AND claimed_until > clock_timestamp()`;
 }
 
-/** Counts the attempts that may still be made. */
 export async function stillUnderWay(db: Executor, attempts: AttemptUnderWay[]): Promise<number> {
   const deliveryIds = attempts.map(({ deliveryId }) => deliveryId);
   const ends = attempts.map(({ until }) => until);
@@ -242,12 +249,11 @@ export async function stillUnderWay(db: Executor, attempts: AttemptUnderWay[]): 
 
 /** @throws KeyringError where the ring lacks a key that the body or a secret was encrypted with */
 export function openDelivery(keyring: Keyring, delivery: DeliveryToAttempt): OpenDelivery {
-  const { id, entityId, bodyEncrypted, alsoEncrypted } = delivery;
-  const [first, ...others] = decryptWebhookSecrets(keyring, entityId, delivery);
-  const also = alsoEncrypted.map((encrypted) => decrypt(keyring, encrypted, secretPlace(entityId)));
+  const { id, entityId, bodyEncrypted, secretsEncrypted } = delivery;
+  const secrets = secretsEncrypted.map((one) => decrypt(keyring, one, secretPlace(entityId)));
   return {
     body: decrypt(keyring, bodyEncrypted, bodyPlace(id)),
-    secrets: [first, ...new Set([...others, ...also].filter((one) => one !== first))],
+    secrets: [...new Set(secrets)] as OpenDelivery['secrets'],
   };
 }
 

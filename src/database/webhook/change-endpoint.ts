@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { act, type Actor } from '../record/audit-event';
 import type { Executor, Transaction } from '../pool/connection';
 import { sql } from '../pool/statement';
-import type { Keyring } from '../keyring/keyring';
-import { decrypt, encrypt, type EncryptedPlace } from '../keyring/encrypt';
+import { encrypt, type EncryptedPlace } from '../keyring/encrypt';
 
 /** An entity's webhook URL, and the secrets that sign its webhooks. */
 
@@ -149,48 +148,21 @@ export async function forgetRetiredSecrets(db: Executor): Promise<void> {
     DELETE FROM retired_webhook_secrets WHERE retired_at <= clock_timestamp() - ${KEPT}::interval`;
 }
 
-/** The secret that an entity's receiver has known for longest, as far back as they are kept. */
-export async function longestKnownSecret(trx: Transaction, entityId: string): Promise<Buffer> {
-  const { secret } = await trx.oneRow<{ secret: Buffer }>`
-    SELECT secret FROM (
-      SELECT secret_encrypted AS secret, retired_at FROM retired_webhook_secrets WHERE entity_id = ${entityId}
-      UNION ALL
-      SELECT old.secret, old.retired_at FROM webhook_endpoints w,
-        LATERAL (VALUES (w.previous_secret_encrypted, w.previous_secret_until), (w.secret_encrypted,
-        'infinity')) AS old (secret, retired_at)
-      WHERE w.entity_id = ${entityId}) AS known
-    WHERE secret IS NOT NULL AND retired_at > clock_timestamp() - ${KEPT}::interval
-    ORDER BY retired_at LIMIT 1`;
-  return secret;
-}
+/**
+ * SQL: the secrets of `webhook_endpoints w` that are good now, the old one first: it signs until a
+ * rotation is finished.
+ */
+export const GOOD_SECRETS = `array_remove(ARRAY[
+    CASE WHEN w.previous_secret_until > clock_timestamp() THEN w.previous_secret_encrypted END,
+    w.secret_encrypted], NULL)`;
 
-/** The columns of `webhook_endpoints w` that `decryptWebhookSecrets` takes. */
-export const ENCRYPTED_SECRETS = `w.secret_encrypted,
-  CASE WHEN w.previous_secret_until > clock_timestamp() THEN w.previous_secret_encrypted END AS previous_secret_encrypted`;
-
-export interface EncryptedSecrets {
-  secretEncrypted: Buffer;
-  /** The one before the last rotation, while it is still good. */
-  previousSecretEncrypted: Buffer | null;
-}
-
-/** All kept secrets that the webhooks of `webhook_endpoints w` have been signed with. */
+/** SQL: all kept secrets of `webhook_endpoints w`; its receiver has known the first longest. */
 export const KNOWN_SECRETS = `array_remove(ARRAY(
     SELECT r.secret_encrypted FROM retired_webhook_secrets r
     WHERE r.entity_id = w.entity_id AND r.retired_at > clock_timestamp() - interval '${KEPT}' ORDER BY r.retired_at)
-  || ARRAY[w.previous_secret_encrypted, w.secret_encrypted], NULL)`;
-
-/** The secrets good now, the old one first: it signs until a rotation is finished. */
-export function decryptWebhookSecrets(
-  ring: Keyring,
-  entityId: string,
-  { secretEncrypted, previousSecretEncrypted }: EncryptedSecrets,
-): [string, ...string[]] {
-  const secret = decrypt(ring, secretEncrypted, secretPlace(entityId));
-  return previousSecretEncrypted === null
-    ? [secret]
-    : [decrypt(ring, previousSecretEncrypted, secretPlace(entityId)), secret];
-}
+  || ARRAY[
+    CASE WHEN w.previous_secret_until > clock_timestamp() - interval '${KEPT}' THEN w.previous_secret_encrypted END,
+    w.secret_encrypted], NULL)`;
 
 /** Current and previous secret share their place: a rotation moves the encrypted bytes. */
 export function secretPlace(entityId: string): EncryptedPlace {

@@ -4,7 +4,7 @@ import type { Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { enqueueStarts } from '../outbox';
 import { announce, deliveryStart } from './announce-webhooks';
-import { longestKnownSecret } from './change-endpoint';
+import { KNOWN_SECRETS } from './change-endpoint';
 
 /**
  * Webhooks of a disabled party. A sender reads with the delivery whether its receiver is disabled,
@@ -53,7 +53,8 @@ export async function announceToOldEndpoint(
   entityId: string,
   change: { changedBy: 'api' | 'operator'; cleared: boolean },
 ): Promise<void> {
-  const signedWith = await longestKnownSecret(trx, entityId);
+  const { signedWith } = await trx.oneRow<{ signedWith: Buffer }>`
+    SELECT (${raw(KNOWN_SECRETS)})[1] AS signed_with FROM webhook_endpoints w WHERE w.entity_id = ${entityId}`;
   const [deliveryId] = await announce(trx, [
     {
       entityId,
