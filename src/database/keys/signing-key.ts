@@ -4,8 +4,8 @@ import { act, type Actor } from '../record/audit-event';
 import type { Database, Executor, Transaction } from '../pool/connection';
 import { raw, type Statements } from '../pool/statement';
 import { newId } from '../identifier/new-id';
-import { KeyringError, type Keyring } from '../keyring/keyring';
-import { decrypt, encrypt, type EncryptedPlace } from '../keyring/encrypt';
+import type { Keyring } from '../keyring/keyring';
+import { decrypt, decryptOwn, encrypt, type EncryptedPlace } from '../keyring/encrypt';
 
 export type PublicJwk = {
   kty: 'EC';
@@ -157,13 +157,13 @@ export function decryptKey(ring: Keyring, table: KeyTable, { kid, encrypted }: S
 }
 
 /** @returns undefined if the private half cannot be decrypted: nothing proves the key ours */
-export function openPublicJwk(ring: Keyring, table: KeyTable, stored: StoredKey): PublicJwk | undefined {
-  try {
-    return publicJwkOf(stored.kid, decryptKey(ring, table, stored));
-  } catch (error) {
-    if (error instanceof KeyringError) return undefined;
-    throw error;
-  }
+export function openPublicJwk(
+  ring: Keyring,
+  table: KeyTable,
+  { kid, encrypted }: StoredKey,
+): PublicJwk | undefined {
+  const pem = decryptOwn(ring, encrypted, privateKeyPlace(table, kid));
+  return pem === undefined ? undefined : publicJwkOf(kid, createPrivateKey(pem));
 }
 
 function publicJwkOf(kid: string, privateKey: KeyObject): PublicJwk {

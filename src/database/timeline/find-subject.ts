@@ -2,7 +2,7 @@ import { idAs, isId } from '../../domain/identifier/ids';
 import type { Executor } from '../pool/connection';
 import { customPlan, raw } from '../pool/statement';
 import type { Keyring } from '../keyring/keyring';
-import { decryptItems, readBodies, type EncryptedBody } from '../webhook/read-body';
+import { openBody, readBodies, type EncryptedBody } from '../webhook/read-body';
 
 /** The charges, schedules and intents that a reference or an id leads to. */
 export interface Subject {
@@ -112,7 +112,10 @@ const NAMING = ['id', 'billingRequestId', 'refundId', 'exceptionId', 'scheduleId
  * timeline then shows the webhook alone.
  */
 export function idsInBody(ring: Keyring, encrypted: EncryptedBody): string[] {
-  return (decryptItems(ring, encrypted) ?? []).flatMap((item) =>
+  const body = openBody(ring, encrypted);
+  if (body === undefined) return [];
+  const { data } = JSON.parse(body) as { data: Record<string, unknown>[] };
+  return data.flatMap((item) =>
     Object.entries(item).flatMap(([name, value]) =>
       NAMING.includes(name) && typeof value === 'string' ? [value] : [],
     ),

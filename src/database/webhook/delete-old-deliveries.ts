@@ -3,8 +3,8 @@ import type { WebhookType } from '../../domain/webhook/webhook';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { firstIdAt } from '../identifier/new-id';
-import { KeyringError, type Keyring } from '../keyring/keyring';
-import { decrypt } from '../keyring/encrypt';
+import type { Keyring } from '../keyring/keyring';
+import { decryptOwn } from '../keyring/encrypt';
 import { bodyPlace } from './announce-webhooks';
 
 /**
@@ -71,13 +71,6 @@ function hashOf(
   ring: Keyring,
   { id, bodyEncrypted }: { id: string; bodyEncrypted: Buffer | null },
 ): Buffer | null {
-  if (bodyEncrypted === null) return null;
-  try {
-    return createHash('sha256')
-      .update(decrypt(ring, bodyEncrypted, bodyPlace(id)))
-      .digest();
-  } catch (error) {
-    if (error instanceof KeyringError) return null;
-    throw error;
-  }
+  const body = bodyEncrypted && decryptOwn(ring, bodyEncrypted, bodyPlace(id));
+  return body == null ? null : createHash('sha256').update(body).digest();
 }

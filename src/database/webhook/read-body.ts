@@ -1,6 +1,6 @@
 import type { Executor } from '../pool/connection';
 import type { Keyring } from '../keyring/keyring';
-import { decrypt } from '../keyring/encrypt';
+import { decryptOwn } from '../keyring/encrypt';
 import { bodyPlace } from './announce-webhooks';
 
 export interface EncryptedBody {
@@ -16,15 +16,5 @@ export function readBodies(db: Executor, deliveryIds: string[]): Promise<Encrypt
 
 /** Undefined where the ring lacks its key. */
 export function openBody(ring: Keyring, { id, bodyEncrypted }: EncryptedBody): string | undefined {
-  try {
-    return decrypt(ring, bodyEncrypted, bodyPlace(id));
-  } catch {
-    return undefined;
-  }
-}
-
-/** Undefined where the ring lacks its key. */
-export function decryptItems(ring: Keyring, stored: EncryptedBody): Record<string, unknown>[] | undefined {
-  const body = openBody(ring, stored);
-  return body === undefined ? undefined : (JSON.parse(body) as { data: Record<string, unknown>[] }).data;
+  return decryptOwn(ring, bodyEncrypted, bodyPlace(id));
 }
