@@ -3,8 +3,7 @@ import { OperatorError } from '../../domain/failures';
 import { deploymentWords, type LoginPower } from '../../domain/words/deployment-words';
 import type { Mode } from '../../domain/mode';
 import { APP_ROLE } from '../pool/connection';
-import type { Statements } from '../pool/statement';
-import { raw } from '../pool/statement';
+import { raw, type Statements } from '../pool/statement';
 import { migrations } from './read-migrations';
 
 /**
@@ -49,27 +48,23 @@ export async function schemaDifference(db: Statements): Promise<{ missing: strin
  *   works as another role
  * @throws whatever Postgres fails with, also where it has no schema yet
  */
-export async function requireDeployment(
-  connection: Statements,
-  { mode, timeZone }: Deployment,
-): Promise<void> {
+export async function requireDeployment(connection: Statements, wanted: Deployment): Promise<void> {
   await schemaDifference(connection);
-  const found = await connection.row<{
-    mode: Mode;
-    timeZone: string;
-    clockMoved: boolean;
-    login: string;
-    role: string;
-    powers: LoginPower[];
-    toRevoke: string[];
-  }>`
+  const found = await connection.oneRow<
+    Deployment & {
+      clockMoved: boolean;
+      login: string;
+      role: string;
+      powers: LoginPower[];
+      toRevoke: string[];
+    }
+  >`
     SELECT mode, time_zone, ${raw(CLOCK_MOVED)} AS clock_moved, session_user AS login, current_user AS role,
       ARRAY(SELECT power FROM (${raw(POWERS)}) AS powers (power, has) WHERE has) AS powers,
       ARRAY(${raw(CREATES)}) AS to_revoke
     FROM deployment`;
-  requireMode(found?.mode, mode);
-  requireTimeZone(found?.timeZone, timeZone);
-  if (mode === 'sandbox' || found === undefined) return;
+  requireSame(found, wanted);
+  if (wanted.mode === 'sandbox') return;
   if (found.clockMoved) throw new DeploymentError(deploymentWords.clockMoved);
   const [power] = found.powers;
   const { login, role, toRevoke } = found;
@@ -123,30 +118,18 @@ const CREATES = `
  *
  * @throws DeploymentError
  */
-export async function requireMigratable(
-  connection: Statements,
-  { mode, timeZone }: Deployment,
-): Promise<void> {
-  const migrated = await connection.row<{
-    is: boolean;
-  }>`SELECT to_regclass('public.deployment') IS NOT NULL AS is`;
-  if (!migrated?.is) {
-    await requireSameCalendar(connection, timeZone);
-    return;
-  }
+export async function requireMigratable(connection: Statements, wanted: Deployment): Promise<void> {
+  const { migrated } = await connection.oneRow<{ migrated: boolean }>`
+    SELECT to_regclass('public.deployment') IS NOT NULL AS migrated`;
+  if (!migrated) return requireSameCalendar(connection, wanted.timeZone);
   await schemaDifference(connection);
-  const found = await connection.row<Deployment>`SELECT mode, time_zone FROM deployment`;
-  requireMode(found?.mode, mode);
-  requireTimeZone(found?.timeZone, timeZone);
+  requireSame(await connection.oneRow<Deployment>`SELECT mode, time_zone FROM deployment`, wanted);
 }
 
-function requireMode(found: Mode | undefined, wanted: Mode): void {
-  if (found !== wanted) throw new DeploymentError(deploymentWords.otherMode(found, wanted));
-}
-
-function requireTimeZone(found: string | undefined, wanted: string): void {
-  if (found === undefined || found === wanted) return;
-  throw new DeploymentError(deploymentWords.otherTimeZone(found, wanted));
+function requireSame(found: Deployment, { mode, timeZone }: Deployment): void {
+  if (found.mode !== mode) throw new DeploymentError(deploymentWords.otherMode(found.mode, mode));
+  if (found.timeZone !== timeZone)
+    throw new DeploymentError(deploymentWords.otherTimeZone(found.timeZone, timeZone));
 }
 
 /** Postgres's code for a time zone that it does not know. */

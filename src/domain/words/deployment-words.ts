@@ -23,8 +23,8 @@ const POWERS = {
 export type LoginPower = keyof typeof POWERS;
 
 export const deploymentWords = {
-  otherMode: (found: Mode | undefined, wanted: Mode) =>
-    `ASSENT_MODE: is ${wanted}, but the database was created for ${found ?? 'none'}. Set ASSENT_MODE=${found ?? 'sandbox'}, ` +
+  otherMode: (found: Mode, wanted: Mode) =>
+    `ASSENT_MODE: is ${wanted}, but the database was created for ${found}. Set ASSENT_MODE=${found}, ` +
     `${OTHER_DATABASE}: the mode of a database is never changed.`,
   otherTimeZone: (found: string, wanted: string) =>
     `NETWORK_TIMEZONE: is ${wanted}, but the days of this database begin in ${found}. Set NETWORK_TIMEZONE=${found}, ` +
