@@ -3,7 +3,7 @@ import type { Database, Executor } from '../pool/connection';
 import { customPlan, joined, raw, sql } from '../pool/statement';
 import { entriesPlace } from '../customer/migrate-customers';
 import { answerPlace } from '../call/idempotency';
-import { KeyringError, type Keyring } from '../keyring/keyring';
+import { KeyringError, type IndexPurpose, type Keyring } from '../keyring/keyring';
 import { keyIdIn, keyPrefix, decrypt, encrypt, type EncryptedPlace } from '../keyring/encrypt';
 import { retireOtherKeys } from './claim-keyring';
 import { SECRET_KEYS } from '../entity/client-credential';
@@ -38,56 +38,50 @@ interface EncryptedTable {
 type Row = Record<string, Buffer | string | number | null>;
 
 const id = (one: Row, column = 'id') => String(one[column]);
-const own =
-  (table: string, column: string) =>
-  (one: Row): EncryptedPlace =>
-    `${table}.${column}:${id(one)}`;
 const secretOf = (one: Row) => secretPlace(id(one, 'entity_id'));
 const answerOf = (one: Row) =>
   answerPlace({ callerId: id(one, 'caller_id'), path: id(one, 'path'), key: id(one, 'key') });
 
+/** A table with an id, whose values have their column and the row's id for a place. */
+const byId = (table: string, ...columns: string[]) => ({
+  table,
+  key: ['id'],
+  columns: Object.fromEntries(
+    columns.map((column) => [column, (one: Row): EncryptedPlace => `${table}.${column}:${id(one)}`]),
+  ),
+});
+const ofKeys = (table: 'signing_keys' | 'chain_keys') => ({
+  table,
+  key: ['kid'],
+  columns: { private_key_encrypted: (one: Row) => privateKeyPlace(table, id(one, 'kid')) },
+});
+const indexOf = (of: string, purpose: IndexPurpose, spelled = (value: string) => value) => ({
+  of,
+  make: (ring: Keyring, value: string) => ring.blindIndex(purpose, spelled(value)),
+});
+const small = (text: string) => text.toLowerCase();
+
 export const ENCRYPTED_TABLES: readonly EncryptedTable[] = [
   {
-    table: 'customers',
-    key: ['id'],
-    columns: {
-      email_encrypted: own('customers', 'email_encrypted'),
-      account_number_encrypted: own('customers', 'account_number_encrypted'),
-      address_encrypted: own('customers', 'address_encrypted'),
-      phone_encrypted: own('customers', 'phone_encrypted'),
-    },
+    ...byId(
+      'customers',
+      'email_encrypted',
+      'account_number_encrypted',
+      'address_encrypted',
+      'phone_encrypted',
+    ),
     indexes: {
-      email_index: {
-        of: 'email_encrypted',
-        make: (ring, email) => ring.blindIndex('customer.email', email.toLowerCase()),
-      },
-      account_number_index: {
-        of: 'account_number_encrypted',
-        make: (ring, account) => ring.blindIndex('customer.account_number', account),
-      },
+      email_index: indexOf('email_encrypted', 'customer.email', small),
+      account_number_index: indexOf('account_number_encrypted', 'customer.account_number'),
     },
   },
   {
-    table: 'devices',
-    key: ['id'],
-    columns: { fingerprint_encrypted: own('devices', 'fingerprint_encrypted') },
-    indexes: {
-      fingerprint_index: {
-        of: 'fingerprint_encrypted',
-        make: (ring, fingerprint) => ring.blindIndex('device.fingerprint', fingerprint),
-      },
-    },
+    ...byId('devices', 'fingerprint_encrypted'),
+    indexes: { fingerprint_index: indexOf('fingerprint_encrypted', 'device.fingerprint') },
   },
   {
-    table: 'persons',
-    key: ['id'],
-    columns: { email_encrypted: own('persons', 'email_encrypted') },
-    indexes: {
-      email_index: {
-        of: 'email_encrypted',
-        make: (ring, email) => ring.blindIndex('person.email', email.toLowerCase()),
-      },
-    },
+    ...byId('persons', 'email_encrypted'),
+    indexes: { email_index: indexOf('email_encrypted', 'person.email', small) },
   },
   {
     table: 'passkeys',
@@ -97,11 +91,7 @@ export const ENCRYPTED_TABLES: readonly EncryptedTable[] = [
       public_key_encrypted: (one) => publicKeyPlace(id(one, 'person_id'), id(one, 'credential_id')),
     },
   },
-  {
-    table: 'person_acts',
-    key: ['id'],
-    columns: { request_encrypted: own('person_acts', 'request_encrypted') },
-  },
+  byId('person_acts', 'request_encrypted'),
   {
     table: 'webhook_endpoints',
     key: ['entity_id'],
@@ -113,16 +103,8 @@ export const ENCRYPTED_TABLES: readonly EncryptedTable[] = [
     also: ['entity_id'],
     columns: { secret_encrypted: secretOf },
   },
-  {
-    table: 'signing_keys',
-    key: ['kid'],
-    columns: { private_key_encrypted: (one) => privateKeyPlace('signing_keys', id(one, 'kid')) },
-  },
-  {
-    table: 'chain_keys',
-    key: ['kid'],
-    columns: { private_key_encrypted: (one) => privateKeyPlace('chain_keys', id(one, 'kid')) },
-  },
+  ofKeys('signing_keys'),
+  ofKeys('chain_keys'),
   {
     table: 'staged_customers',
     key: ['batch_id', 'first_index'],

@@ -37,7 +37,7 @@ export interface Keyring {
 
 export type Indexes = [Buffer, ...Buffer[]];
 
-type IndexPurpose =
+export type IndexPurpose =
   | 'customer.email'
   | 'customer.account_number'
   | 'device.fingerprint'
