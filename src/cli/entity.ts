@@ -1,7 +1,7 @@
 import { Argument, Option, type Command } from 'commander';
 import type { Config } from '../settings/config';
 import type { Actor } from '../database/record/audit-event';
-import type { Database, Transaction } from '../database/pool/connection';
+import type { Database } from '../database/pool/connection';
 import { listClients, rotateClientSecret } from '../database/entity/client-credential';
 import {
   admitEntity,
@@ -10,7 +10,7 @@ import {
   changeTrust,
   revokeTokens,
 } from '../database/entity-control/control-entity';
-import { findEntity, listEntities } from '../database/entity/create-entity';
+import { findEntity, listEntities, type NewEntity } from '../database/entity/create-entity';
 import { changeTwoPersonLimit, readTwoPersonLimit } from '../database/person-act/two-person-limit';
 import { requireRing } from '../database/key-rotation/claim-keyring';
 import {
@@ -38,14 +38,7 @@ import {
 } from './options';
 import { tableOf } from './output';
 
-interface NewEntity extends Explained {
-  type: Role;
-  name: string;
-  email?: string;
-  website?: string;
-  provider?: string;
-  webhookUrl?: string;
-}
+type Wanted = Explained & Omit<NewEntity, 'icon' | 'providerId' | 'clientRef'> & { provider?: string };
 
 export function fill(entity: Command): void {
   command(entity, 'create', 'make one; its secrets are shown once')
@@ -80,36 +73,28 @@ export function fill(entity: Command): void {
     .addOption(reasonOption())
     .action(onEngine(setTrust));
 
-  command(entity, 'rotate-secret', 'make a new secret of its first client; the old one stays good for 24 h')
-    .argument('<entityId>')
+  act('rotate-secret', 'make a new secret of its first client; the old one stays good for 24 h')
     .addOption(atOnceOption())
-    .addOption(reasonOption())
     .action(changing(rotateSecret));
 
   act('revoke-tokens', 'end all access tokens that it has, within a minute').action(changing(endTokens));
 
-  command(entity, 'endpoint', 'show where its webhooks go; set it, or clear it')
-    .argument('<entityId>')
+  act('endpoint', 'show where its webhooks go; set it, or clear it')
     .addOption(new Option('--set <url>', 'send them there').conflicts('clear'))
     .option('--clear', 'send them nowhere')
-    .addOption(reasonOption())
     .action(onEngine(setEndpoint));
 
-  command(entity, 'two-person', 'show above what its persons act by twos in the console; set it, or clear it')
-    .argument('<entityId>')
+  act('two-person', 'show above what its persons act by twos in the console; set it, or clear it')
     .addOption(
       new Option('--above <currency=amount...>', 'limits, as in NGN=100000 USD=100')
         .argParser(addLimit)
         .conflicts('clear'),
     )
     .option('--clear', 'let each person act alone')
-    .addOption(reasonOption())
     .action(onEngine(setTwoPersonLimit));
 
-  command(entity, 'rotate-webhook-secret', 'make a new webhook secret; the old one signs too for 24 h')
-    .argument('<entityId>')
+  act('rotate-webhook-secret', 'make a new webhook secret; the old one signs too for 24 h')
     .addOption(atOnceOption())
-    .addOption(reasonOption())
     .action(changing(renewWebhookSecret));
 }
 
@@ -154,7 +139,7 @@ async function setTrust(
 ): Promise<Outcome> {
   const by = operator(options);
   const set = await db.transaction((trx) => changeTrust(trx, by, { merchantId, trustLevel }));
-  if (!set) throw new OperatorError('there is no such merchant: see "assent entity list"');
+  if (!set) throw unknownEntity('merchant');
   return { json: { merchantId, trustLevel }, text: `${merchantId} is ${trustLevel} now` };
 }
 
@@ -221,7 +206,7 @@ const renewWebhookSecret: Change = async (db, by, entityId, { now = false }) => 
   return { json: { entityId, webhookSecret, previousSecretValidUntil }, text };
 };
 
-async function create(db: Database, config: Config, options: NewEntity): Promise<Outcome> {
+async function create(db: Database, config: Config, options: Wanted): Promise<Outcome> {
   const { reason: _, provider: providerId, webhookUrl: url, ...wanted } = options;
   if (providerId !== undefined) await requireProvider(db, wanted.type, providerId);
   const entity = {
@@ -229,7 +214,7 @@ async function create(db: Database, config: Config, options: NewEntity): Promise
     providerId,
     webhookUrl: url === undefined ? undefined : webhookUrl(config, '--webhook-url', url),
   };
-  const made = await db.transaction((trx: Transaction) => admitEntity(trx, operator(options), entity));
+  const made = await db.transaction((trx) => admitEntity(trx, operator(options), entity));
   if (made === undefined) throw new Error('an entity without clientRef collides with none');
   return shownOnce(made);
 }

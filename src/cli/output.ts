@@ -20,6 +20,9 @@ const NAME_SHOWN = 18;
 export const shortName = (name: string) =>
   name.length > NAME_SHOWN ? `${name.slice(0, NAME_SHOWN - 1)}…` : name;
 
+/** A table is laid out whole in memory, and no person reads more rows. JSON has all. */
+export const TABLE_ROWS_MAX = 1_000;
+
 export function tableOf(head: string[], rows: Cell[][]): string {
   const table = new Table({ head, style: { head: [], border: [] } });
   for (const cells of rows) table.push(cells.map(shown));

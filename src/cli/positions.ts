@@ -15,13 +15,10 @@ import { accept, refuse } from '../domain/parsed';
 import { onEngine, takingJson } from './command';
 import { anyRing } from './engine';
 import { dayOption, parsedOption } from './options';
-import { partyCell, progress, shortName, tableOf } from './output';
+import { partyCell, progress, shortName, TABLE_ROWS_MAX, tableOf } from './output';
 
 /** Some 150 MB of memory; on a day of most networks there are a hundredth of that. */
 const POSITIONS_MAX = 200_000;
-
-/** A table is laid out whole in memory, and no person reads more rows. JSON has all. */
-const TABLE_ROWS_MAX = 1_000;
 
 export function fill(command: Command): void {
   takingJson(command)

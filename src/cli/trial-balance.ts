@@ -4,13 +4,10 @@ import { inDecimals, shownSums } from '../domain/money';
 import { onEngine, takingJson } from './command';
 import { anyRing } from './engine';
 import { dayOption } from './options';
-import { partyCell, progress, tableOf } from './output';
+import { partyCell, progress, TABLE_ROWS_MAX, tableOf } from './output';
 
 /** Some 100 MB of memory; most networks have a hundredth of that. */
 const READ_MAX = 200_000;
-
-/** A table is laid out whole in memory, and no person reads more rows. JSON has all. */
-const TABLE_ROWS_MAX = 1_000;
 
 export function fill(command: Command): void {
   takingJson(command)

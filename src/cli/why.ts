@@ -11,8 +11,6 @@ import { onEngine, takingJson } from './command';
 import { anyRing } from './engine';
 import { workflowsUrl } from './temporal';
 
-/** `assent why`: the timeline of a reference or id, in words. */
-
 const UNKNOWN =
   'unknown here: nothing has this reference or id. Accepted are a reference, a bankTransactionId, and the id of a charge (brq_…), ' +
   'a transaction (txn_…), a refund (rfd_…), a schedule (sch_…), an intent (int_…), an agreement (agr_…), a reconciliation exception (exc_…), ' +
