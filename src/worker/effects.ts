@@ -7,6 +7,7 @@ import { createBillingRequestActivities } from '../activities/billing-request';
 import { createBooksActivities } from '../activities/books';
 import { createConsentActivities } from '../activities/consent';
 import { createCustomerMigrationActivities } from '../activities/customer-migration';
+import { withHeartbeats } from '../activities/heartbeat';
 import { createIntentActivities } from '../activities/intent';
 import { createRecoverActivities, type CountRecovered } from '../activities/recover';
 import { createRecurringActivities } from '../activities/recurring';
@@ -19,7 +20,6 @@ import { endedOf } from '../database/billing-request/read-billing-request';
 import type { Database } from '../database/pool/connection';
 import { WHOLE_MAX } from '../database/verify/nightly-result';
 import { recurringRules, type Config } from '../settings/config';
-import { withHeartbeats } from './activity-heartbeat';
 import { BILLING, SCHEDULES } from './capacity';
 import type { WorkerTraces } from './tracing';
 

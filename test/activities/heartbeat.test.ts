@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { withHeartbeats } from '../../src/worker/activity-heartbeat';
+import { withHeartbeats } from '../../src/activities/heartbeat';
 
 test('an effect tells that its worker lives, again and again until it is done', async () => {
   const environment = new MockActivityEnvironment({ heartbeatTimeoutMs: 30 });
