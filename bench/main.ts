@@ -95,8 +95,7 @@ async function run(stops: Stops, signal: AbortSignal): Promise<{ report: Report;
   const http = await startScript<{ port: number }>(
     built('bench/floor/http'),
     { API_URL: engine.apiUrl },
-    undefined,
-    HEAP.API,
+    { flags: HEAP.API },
   );
   stops.push(() => http.stop());
   const sameShape = await SameShapeFloor.start(engine, environment, network.merchant);

@@ -43,8 +43,7 @@ export class SameShapeFloor {
             BANK_SECRET: bank.webhookSecret,
             MERCHANT_SECRET: merchant.webhookSecret,
           },
-          undefined,
-          HEAP.worker,
+          { flags: HEAP.worker },
         ),
       );
       const bankControl = new PartyControl(await processes.urlOf(startBankProcess(url, bank)));

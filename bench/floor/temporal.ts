@@ -32,7 +32,7 @@ export class TemporalFloor {
       if ('asked' in message) floor.asked.report(message.asked);
       else floor.finished.report(message.finished);
     };
-    worker = await startScript(built('bench/floor/worker'), environment, listen, HEAP.worker);
+    worker = await startScript(built('bench/floor/worker'), environment, { listen, flags: HEAP.worker });
     return floor;
   }
 

@@ -17,15 +17,14 @@ const READY_WITHIN_MS = 120_000;
  * Starts a script, and waits for the first message that it sends. Secrets go by environment, for
  * arguments are shown to every user of the machine.
  *
- * @param listen gets every message after that
- * @param flags of Node
+ * @param options.listen gets every message after that
+ * @param options.flags of Node
  * @throws Error where it ends, or says nothing in time
  */
 export async function startScript<Ready>(
   script: string,
   environment: Record<string, string>,
-  listen: (message: unknown) => void = () => undefined,
-  flags: readonly string[] = [],
+  { listen, flags = [] }: { listen?: (message: unknown) => void; flags?: readonly string[] } = {},
 ): Promise<Child<Ready>> {
   const compiler = extname(script) === '.ts' ? ['--import', pathToFileURL(require.resolve('tsx')).href] : [];
   const child = fork(script, {
@@ -43,7 +42,7 @@ export async function startScript<Ready>(
   ended.catch(() => undefined);
   try {
     const [ready] = (await Promise.race([first, ended])) as [Ready];
-    child.on('message', listen);
+    if (listen) child.on('message', listen);
     return { ready, stop };
   } catch (cause) {
     await stop();
