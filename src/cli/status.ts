@@ -6,8 +6,10 @@ import { lateBookings, type Unreached } from '../database/bank-file/unreached-bo
 import { listWorkers } from '../database/engine/worker-heartbeat';
 import { outboxBacklog, type OutboxBacklog } from '../database/outbox';
 import { unresolvedExceptions } from '../database/reconciliation-exception/list-exceptions';
+import { oldestUploads } from '../database/recover/oldest-uploads';
 import { overdueBacklog } from '../database/recover/open-work';
 import { readLastResult, type LastResult } from '../database/verify/nightly-result';
+import { retriesOverdueS } from '../database/webhook/retries-overdue';
 import { counted } from '../domain/words/counted';
 import { OVERDUE_AFTER_S } from '../process/service-metrics';
 import { serviceProblems, serviceWarnings } from '../temporal/readiness';
@@ -36,17 +38,20 @@ async function readStatus(db: Database, config: Config) {
   try {
     // First and alone: if the database hangs, only one connection is waited for.
     const workers = await listWorkers(db);
-    const [problems, warnings, outbox, overdue, exceptions, books, late, queues] = await Promise.all([
-      serviceProblems(db, client),
-      serviceWarnings(db),
-      unlessLate(outboxBacklog(db)),
-      unlessLate(overdueBacklog(db, OVERDUE_AFTER_S)),
-      unlessLate(unresolvedExceptions(db)),
-      unlessLate(readLastResult(db)),
-      unlessLate(lateBookings(db, config.BOOKINGS_LATE_DAYS)),
-      // A Temporal that does not answer is among the problems.
-      taskQueues(client).catch(() => []),
-    ]);
+    const [problems, warnings, outbox, overdue, webhooksOverdueS, uploads, exceptions, books, late, queues] =
+      await Promise.all([
+        serviceProblems(db, client),
+        serviceWarnings(db),
+        unlessLate(outboxBacklog(db)),
+        unlessLate(overdueBacklog(db, OVERDUE_AFTER_S)),
+        unlessLate(retriesOverdueS(db)),
+        unlessLate(oldestUploads(db)),
+        unlessLate(unresolvedExceptions(db)),
+        unlessLate(readLastResult(db)),
+        unlessLate(lateBookings(db, config.BOOKINGS_LATE_DAYS)),
+        // A Temporal that does not answer is among the problems.
+        taskQueues(client).catch(() => []),
+      ]);
     const { apiUrl, temporalUiUrl, logFile } = engineOf(config) ?? {};
     return {
       ready: problems.length === 0,
@@ -58,6 +63,8 @@ async function readStatus(db: Database, config: Config) {
       queues,
       outbox,
       overdue,
+      webhooksOverdueS,
+      uploads,
       exceptions: exceptions && exceptionsOf(exceptions),
       books,
       bookingsUnreached: late && late.map(withSum),
@@ -108,10 +115,14 @@ export const atLeast = ({ isMinimum }: { isMinimum: boolean }, count: number) =>
 const NOT_READ = 'not known: Postgres took too long to count it';
 
 function inWords(report: Report): string {
-  const { problems, warnings, outbox, overdue, exceptions, books, bookingsUnreached, where } = report;
+  const { problems, warnings, outbox, overdue, uploads, exceptions, books, bookingsUnreached, where } =
+    report;
   const late = overdue
     ?.filter(({ count }) => count > 0)
     .map((one) => `${counted(one.count, one.kind)}, the first for ${seconds(one.oldestAgeS)}`);
+  const inHand = uploads
+    ?.filter(({ oldestAgeS }) => oldestAgeS > 0)
+    .map(({ kind, oldestAgeS }) => `${kind}, the oldest for ${seconds(oldestAgeS)}`);
   const files = bookingsUnreached?.map(unreachedInWords) ?? [NOT_READ];
   const facts: [string, Cell][] = [
     ['Service', problems.map(({ path, message }) => `${path}: ${message}`).join('; ') || 'ready'],
@@ -120,6 +131,8 @@ function inWords(report: Report): string {
     ['Version', `${report.version}, ${report.mode}`],
     ['Outbox', outbox ? outboxInWords(outbox) : NOT_READ],
     ['Overdue', late ? late.join('; ') || 'nothing' : NOT_READ],
+    ['Webhooks', webhooksInWords(report)],
+    ['Uploads', inHand ? inHand.join('; ') || 'none in hand' : NOT_READ],
     [
       'Exceptions',
       exceptions
@@ -130,6 +143,13 @@ function inWords(report: Report): string {
     ...Object.entries(where),
   ];
   return [factsOf(facts), ...tablesOf(report)].join('\n');
+}
+
+function webhooksInWords({ webhooksOverdueS: overdueS }: Report): string {
+  if (overdueS === null) return NOT_READ;
+  return overdueS > OVERDUE_AFTER_S
+    ? `an attempt has been due for ${seconds(overdueS)}`
+    : 'attempted in time';
 }
 
 function unreachedInWords(one: Omit<Unreached, 'amount'>): string {

@@ -131,7 +131,7 @@ function createLane(relaying: Relaying, rank: OutboxRank) {
     const failed = await carryAll(relaying, batch.leased);
     const carried = batch.leased.filter((row) => !failed.has(row));
     await endLease(db, carried, [...failed.keys()], PAUSE_S);
-    const silent = sayWhy(log, [...failed.values()]);
+    const silent = sayWhy(log, failed);
     if (silent) beQuiet();
     // A slow Temporal gets through smaller batches.
     size = silent ? Math.max(1, Math.floor(size / 2)) : Math.min(BATCHES[rank], size * 2);
@@ -177,22 +177,20 @@ async function carryAll(
   return failed;
 }
 
+const lineOf = (some: [OutboxRow, unknown][]) =>
+  some[0] && { err: some[0][1], workflowId: some[0][0].workflowId, count: some.length };
+
 /**
  * Logs silence and refusals in a line each, as they need different remedies.
  *
  * @returns whether Temporal was silent
  */
-function sayWhy(log: Logger, failures: unknown[]): boolean {
-  const unanswered = failures.filter(isUnanswered);
-  const refused = failures.filter((failure) => !isUnanswered(failure));
-  if (unanswered.length > 0) {
-    const count = unanswered.length;
-    log.warn({ err: unanswered[0], count }, 'Temporal does not answer: messages wait in the outbox');
-  }
-  if (refused.length > 0) {
-    log.warn({ err: refused[0], count: refused.length }, 'Temporal refused a message');
-  }
-  return unanswered.length > 0;
+function sayWhy(log: Logger, failed: ReadonlyMap<OutboxRow, unknown>): boolean {
+  const unanswered = lineOf([...failed].filter(([, error]) => isUnanswered(error)));
+  const refused = lineOf([...failed].filter(([, error]) => !isUnanswered(error)));
+  if (unanswered) log.warn(unanswered, 'Temporal does not answer: messages wait in the outbox');
+  if (refused) log.warn(refused, 'Temporal refused a message');
+  return unanswered !== undefined;
 }
 
 /** gRPC statuses. */

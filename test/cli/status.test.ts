@@ -1,13 +1,16 @@
 import { Client } from 'pg';
+import { admitEntity } from '../../src/database/entity-control/control-entity';
+import { announce } from '../../src/database/webhook/announce-webhooks';
 import { addDays, calendarDay } from '../../src/domain/calendar';
 import { createMetrics } from '../../src/process/metrics';
 import { measureService } from '../../src/process/service-metrics';
 import { createCli } from '../support/cli';
-import { asSchemaLogin, databaseOfFile } from '../support/database';
+import { asSchemaLogin, databaseOfFile, unrecorded } from '../support/database';
 import { eventually } from '../support/engine';
 import { sendBankFile } from '../support/send-bank-file';
 import { answerBill, charge } from '../support/settled';
 import { standingApproval } from '../support/standing';
+import { OPERATOR } from '../support/operator';
 import { valueOf } from '../support/metrics';
 import { keys } from '../support/keyring';
 
@@ -29,6 +32,30 @@ it('tells what has waited for Temporal, of calls before the rest, and exits with
   expect(out).toMatch(
     /1 message waits for Temporal, the oldest for \d{3} s; behind them 100 of webhooks and large changes, the oldest for \d{3} s/,
   );
+});
+
+it('tells of a webhook that is not attempted, and of an upload that stands still', async () => {
+  const { out: before } = await cli.run('status');
+  expect(before).toMatch(/^Webhooks +attempted in time\nUploads +none in hand$/m);
+  const bankId = await test.db.transaction(async (trx) => {
+    const bank = { type: 'bank', name: 'Bank', webhookUrl: 'https://bank.example/hooks' } as const;
+    const { entityId = '' } = (await admitEntity(trx, OPERATOR, bank)) ?? {};
+    await announce(trx, [
+      { entityId, webhookType: 'webhook.test', items: [{ sequence: 1, text: 'It works' }] },
+    ]);
+    return entityId;
+  });
+  await unrecorded(
+    test.url,
+    `UPDATE webhook_deliveries SET created_at = created_at - interval '2 hours';
+     INSERT INTO customer_batches (id, bank_id, total, status, created_at)
+       VALUES ('bat_1', '${bankId}', 1, 'processing', clock_timestamp() - interval '3 hours')`,
+  );
+  const { out } = await cli.run('status');
+  expect(out).toMatch(/^Webhooks +an attempt has been due for 72\d\d s$/m);
+  expect(out).toMatch(/^Uploads +customer-migrations, the oldest for 108\d\d s$/m);
+  expect(await told()).toMatchObject({ uploads: [{ kind: 'customer-migrations' }, { oldestAgeS: 0 }] });
+  await unrecorded(test.url, 'DELETE FROM webhook_deliveries; DELETE FROM customer_batches');
 });
 
 it('counts exceptions by kind, hides no kind behind more of another, and says where it stopped to count', async () => {

@@ -448,9 +448,9 @@ test('a refusal is told of as one, and an outbox that cannot be read as no matte
   await gone.drop();
   const start = { workflowId, args: [], attributes: { status: 'pending' }, summary: '' };
   await database.db.transaction((trx) => enqueueStarts(trx, [start]));
-  for (const [db, namespace, msg] of [
-    [database.db, 'nowhere', 'Temporal refused a message'],
-    [gone.db, 'default', 'the outbox cannot be read'],
+  for (const [db, namespace, line] of [
+    [database.db, 'nowhere', { msg: 'Temporal refused a message', workflowId }],
+    [gone.db, 'default', { msg: 'the outbox cannot be read' }],
   ] as const) {
     const failing = createRelay({ db, client: new Client({ connection, namespace }), log });
     lines.length = 0;
@@ -459,6 +459,6 @@ test('a refusal is told of as one, and an outbox that cannot be read as no matte
       return Promise.resolve(lines.length > 0);
     });
     await failing.stop();
-    expect(lines[0]).toMatchObject({ msg });
+    expect(lines[0]).toMatchObject(line);
   }
 });
