@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { statementsOf, openDatabase, type Database, type EngineFacts } from '../database/pool/connection';
 import { admitEntity, changeTrust } from '../database/entity-control/control-entity';
-import { findEntity, type NewEntity } from '../database/entity/create-entity';
+import { findEntity, type EntityCredentials, type NewEntity } from '../database/entity/create-entity';
 import { claimRing } from '../database/key-rotation/claim-keyring';
 import { operatorActor } from '../process/operator';
 import { readOwnJson, writePrivateFile } from '../process/own-file';
@@ -19,13 +19,7 @@ interface Players {
   bank: Player;
 }
 
-export interface Player {
-  name: string;
-  entityId: string;
-  clientId: string;
-  clientSecret: string;
-  webhookSecret: string;
-}
+export type Player = EntityCredentials & { name: string };
 
 /**
  * Creates the sandbox's shop and bank once, as an operator would. A private file keeps them with

@@ -8,18 +8,16 @@ import {
   type TLSConfig,
 } from '@temporalio/client';
 import { OperatorError } from '../domain/failures';
+import type { Config } from '../settings/config';
 import { CUT_OFF, DEADLINE_EXCEEDED, isHandshake } from './fault';
 
-/** The settings of `Config` for Temporal's address and credentials. */
-export interface TemporalSettings {
-  TEMPORAL_ADDRESS: string;
-  TEMPORAL_NAMESPACE: string;
-  TEMPORAL_API_KEY?: string | undefined;
-  TEMPORAL_TLS?: boolean | undefined;
-  TEMPORAL_TLS_CA_FILE?: string | undefined;
-  TEMPORAL_TLS_CERT_FILE?: string | undefined;
-  TEMPORAL_TLS_KEY_FILE?: string | undefined;
-}
+type PemSetting = 'TEMPORAL_TLS_CA_FILE' | 'TEMPORAL_TLS_CERT_FILE' | 'TEMPORAL_TLS_KEY_FILE';
+
+/** Temporal's address and credentials. */
+export type TemporalSettings = { TEMPORAL_ADDRESS: string } & Pick<
+  Config,
+  'TEMPORAL_NAMESPACE' | 'TEMPORAL_API_KEY' | 'TEMPORAL_TLS' | PemSetting
+>;
 
 /**
  * The options that a client's and a worker's connection share.
@@ -47,8 +45,6 @@ export function connectionOptions(settings: TemporalSettings): {
   const secured = TEMPORAL_TLS === true || apiKey !== undefined || Object.keys(tls).length > 0;
   return { address, ...(secured && { tls }), ...(apiKey !== undefined && { apiKey }) };
 }
-
-type PemSetting = 'TEMPORAL_TLS_CA_FILE' | 'TEMPORAL_TLS_CERT_FILE' | 'TEMPORAL_TLS_KEY_FILE';
 
 /** @param parse throws if the file's content is of another kind */
 function pem(

@@ -20,6 +20,9 @@ type Runs = Omit<ScheduleOptions<ScheduleOptionsStartWorkflowAction<Workflow>>, 
 
 type Run = Pick<Runs, 'spec'> & { summary: string; timeout: Duration; catchUp: Duration };
 
+/** A run that was missed is made up for by the next one. */
+const OFTEN = { timeout: '2h', catchUp: '1m' } as const;
+
 /**
  * Each Schedule starts the workflow of its name. The timeout ends a run that no worker takes up,
  * since an open run blocks all later runs.
@@ -28,14 +31,12 @@ const RUNS = {
   reconcile: {
     spec: { intervals: [{ every: '1m' }] },
     summary: 'Starts again what is overdue or has lost its workflow',
-    timeout: '2h',
-    catchUp: '1m',
+    ...OFTEN,
   },
   chain: {
     spec: { intervals: [{ every: '5m' }] },
     summary: 'Chains what was written since, and signs it',
-    timeout: '2h',
-    catchUp: '1m',
+    ...OFTEN,
   },
   // 02:00 UTC; a machine that is off at night catches up once it is on.
   verify: {
@@ -47,8 +48,7 @@ const RUNS = {
   sweep: {
     spec: { intervals: [{ every: '1m' }] },
     summary: 'Deletes what has expired, and folds balances',
-    timeout: '2h',
-    catchUp: '1m',
+    ...OFTEN,
   },
 } satisfies Partial<Record<keyof typeof WORKFLOW_TYPE, Run>>;
 

@@ -5,11 +5,7 @@ import {
 } from '@temporalio/common';
 import type { WorkflowAttributes } from '../domain/workflow/workflow-id';
 
-/**
- * Search attributes by which operators filter workflows. Every Temporal namespace needs them
- * registered before the first worker starts (`temporal/register-search-attributes.ts`). An upsert
- * of an unregistered attribute fails workflow tasks for ever.
- */
+/** Operators filter workflows by these attributes; each has to be registered first. */
 export const SEARCH_ATTRIBUTE = {
   status: defineSearchAttributeKey('AssentStatus', 'KEYWORD'),
   merchantId: defineSearchAttributeKey('AssentMerchant', 'KEYWORD'),

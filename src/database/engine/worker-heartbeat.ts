@@ -1,13 +1,4 @@
-import type { Statements } from '../pool/statement';
-import { raw } from '../pool/statement';
-
-/** Faults that keep all workers from their work, by the ages of heartbeats in seconds. */
-const workerWords = {
-  noneYet: 'no worker has sent a heartbeat yet',
-  silent: (ageS: number) => `no worker has sent a heartbeat for ${Math.floor(ageS)} s`,
-  temporalNeverReached: 'no worker has reached Temporal yet',
-  temporalNotReached: (ageS: number) => `no worker has reached Temporal for ${Math.floor(ageS)} s`,
-};
+import { raw, type Statements } from '../pool/statement';
 
 /**
  * Which workers live, by rows that the workers write.
@@ -21,7 +12,6 @@ interface Heartbeat {
   version: string;
   /** Whether Temporal has just answered this worker. */
   reachesTemporal: boolean;
-  /** Workflow tasks in hand. */
   workflowTasks: number;
   /** Activities in hand, local ones included. */
   activities: number;
@@ -66,7 +56,6 @@ export async function deleteAllHeartbeats(db: Statements): Promise<void> {
 interface WorkerState extends Omit<Heartbeat, 'reachesTemporal'> {
   startedAt: Date;
   beatAt: Date;
-  /** Seconds since its last heartbeat. */
   beatAgeS: number;
   /** Seconds since Temporal last answered it; null where it never has. */
   temporalAgeS: number | null;
@@ -96,9 +85,10 @@ export async function workerFault(db: Statements): Promise<string | undefined> {
     SELECT extract(epoch FROM clock_timestamp() - max(beat_at))::float8 AS beat_age_s,
       extract(epoch FROM clock_timestamp() - max(temporal_at))::float8 AS temporal_age_s
     FROM worker_heartbeats`;
-  if (beatAgeS === null) return workerWords.noneYet;
-  if (beatAgeS > SILENT_AFTER_S) return workerWords.silent(beatAgeS);
-  if (temporalAgeS === null) return workerWords.temporalNeverReached;
-  if (temporalAgeS > SILENT_AFTER_S) return workerWords.temporalNotReached(temporalAgeS);
+  if (beatAgeS === null) return 'no worker has sent a heartbeat yet';
+  if (beatAgeS > SILENT_AFTER_S) return `no worker has sent a heartbeat for ${Math.floor(beatAgeS)} s`;
+  if (temporalAgeS === null) return 'no worker has reached Temporal yet';
+  if (temporalAgeS > SILENT_AFTER_S)
+    return `no worker has reached Temporal for ${Math.floor(temporalAgeS)} s`;
   return undefined;
 }

@@ -19,7 +19,6 @@ export interface Page<Field extends string> {
 }
 
 interface Sort {
-  /** The column. */
   by: string;
   /**
    * Whether an index has this order. Without one Postgres sorts the whole list, so the list may not

@@ -23,7 +23,6 @@ export interface FeedEvent {
   webhookType: WebhookType;
   /** As the webhook has it: RFC 3339, UTC. */
   timestamp: string;
-  /** The items of the webhook. */
   data: Record<string, unknown>[];
 }
 

@@ -132,8 +132,8 @@ async function shortenBodies(trx: Executor, item: string, undelivered: Asked[]):
     const ended = new Set(undelivered.flatMap((one) => (one.deliveryId === deliveryId ? [one.id] : [])));
     const place = bodyPlace(deliveryId);
     const shorter = await bodyWithout(trx, decrypt(trx.keyring, bodyEncrypted, place), item, ended);
-    const replaced = await trx.row<{ done: boolean }>`
+    const { done } = await trx.oneRow<{ done: boolean }>`
       SELECT replace_unseen_body(${deliveryId}, ${encrypt(trx.keyring, shorter, place)}) AS done`;
-    if (replaced?.done !== true) throw new Error(`${deliveryId} has been seen under its locks`);
+    if (!done) throw new Error(`${deliveryId} has been seen under its locks`);
   }
 }
