@@ -62,7 +62,10 @@ export async function attendFirst(attending: Attending): Promise<string> {
       return id;
     } catch (error) {
       if (error instanceof OperatorError) throw error;
-      attending.log.warn({ err: error }, 'the worker waits for Postgres and its Temporal namespace');
+      attending.log.warn(
+        { err: error },
+        'the worker waits for Postgres and its Temporal namespace: "assent doctor" says which',
+      );
     }
     await wait(AGAIN_MS);
   }
