@@ -177,6 +177,9 @@ export function responseHeadPlace(deliveryId: string, n: number) {
   return `webhook_attempts.response_head_encrypted:${deliveryId}/${n}` as const;
 }
 
+/** SQL: the id of the workflow that a delivery has for itself. */
+export const ownWorkflow = (id: string) => `'${workflowIds.webhookDelivery('')}' || ${id}`;
+
 /** @param args those of the workflow `webhookDelivery` */
 export function deliveryStart(
   args: [deliveryId: string, progress?: object],

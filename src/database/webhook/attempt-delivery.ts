@@ -7,7 +7,7 @@ import { raw, sql, type Fragment } from '../pool/statement';
 import type { Keyring } from '../keyring/keyring';
 import { enqueueStarts } from '../outbox';
 import { decrypt, encrypt } from '../keyring/encrypt';
-import { bodyPlace, deliveryStart, responseHeadPlace } from './announce-webhooks';
+import { bodyPlace, deliveryStart, ownWorkflow, responseHeadPlace } from './announce-webhooks';
 import { GOOD_SECRETS, KNOWN_SECRETS, secretPlace } from './change-endpoint';
 
 /**
@@ -339,7 +339,7 @@ function insertAttempt(
       SET attempts = coalesce(o.n, d.attempts), status = coalesce(o.status, d.status), claimed_until = NULL,
           finished_at = CASE WHEN coalesce(o.status, d.status) = d.status THEN d.finished_at
             ELSE clock_timestamp() END,
-          workflow_id = CASE WHEN o.status = 'pending' THEN '${raw(workflowIds.webhookDelivery(''))}' || d.id
+          workflow_id = CASE WHEN o.status = 'pending' THEN ${raw(ownWorkflow('d.id'))}
             ELSE d.workflow_id END,
           sent = d.sent - CASE WHEN ${bound.begun}::boolean AND ${bound.reached}::text = 'no' THEN 1
             ELSE 0 END,
@@ -376,7 +376,7 @@ export async function handOver(
   const deliveryIds = [...left.keys()];
   const unsent = deliveryIds.filter((id) => left.get(id));
   const handed = await trx.rows<{ id: string; entityId: string; webhookType: WebhookType }>`
-    UPDATE webhook_deliveries SET workflow_id = '${raw(workflowIds.webhookDelivery(''))}' || id,
+    UPDATE webhook_deliveries SET workflow_id = ${raw(ownWorkflow('id'))},
       sent = sent - CASE WHEN id = ANY(${unsent}) THEN 1 ELSE 0 END,
       claimed_until = CASE WHEN id = ANY(${unsent}) THEN NULL ELSE claimed_until END
     WHERE id IN (SELECT id FROM webhook_deliveries

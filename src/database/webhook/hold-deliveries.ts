@@ -1,9 +1,8 @@
 import type { WebhookType } from '../../domain/webhook/webhook';
-import { workflowIds } from '../../domain/workflow/workflow-id';
 import type { Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { enqueueStarts } from '../outbox';
-import { announce, deliveryStart } from './announce-webhooks';
+import { announce, deliveryStart, ownWorkflow } from './announce-webhooks';
 import { KNOWN_SECRETS } from './change-endpoint';
 
 /**
@@ -23,7 +22,7 @@ export async function releaseDeliveries(trx: Transaction, entityId: string): Pro
       WITH waiting AS MATERIALIZED (
         SELECT id, entity_id, webhook_type, next_attempt_at FROM webhook_deliveries
         WHERE entity_id = ${entityId} AND status = 'pending' AND id > ${last}
-          AND workflow_id = '${raw(workflowIds.webhookDelivery(''))}' || id
+          AND workflow_id = ${raw(ownWorkflow('id'))}
         ORDER BY id LIMIT ${raw(AT_ONCE)} FOR NO KEY UPDATE
       ), due AS (
         UPDATE webhook_deliveries d SET next_attempt_at = clock_timestamp()

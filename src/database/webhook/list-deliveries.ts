@@ -2,12 +2,11 @@ import { Failure } from '../../domain/failures';
 import { groupBy } from '../../domain/group';
 import type { DeliveryStatus } from '../../domain/lifecycle';
 import type { WebhookType } from '../../domain/webhook/webhook';
-import { workflowIds } from '../../domain/workflow/workflow-id';
 import type { Executor } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { allOf, listPage, literal, type Listed, type Page } from '../query/list-page';
 import { enqueueStarts } from '../outbox';
-import { deliveryStart } from './announce-webhooks';
+import { deliveryStart, ownWorkflow } from './announce-webhooks';
 
 /** A delivery as its receiver reads it. */
 export interface DeliveryRecord {
@@ -131,7 +130,7 @@ export async function redeliver(trx: Executor, entityId: string, deliveryId: str
     SET status = 'pending', finished_at = NULL, earlier_attempts = attempts,
       next_attempt_at = clock_timestamp(),
       old_url = NULL, old_secret_encrypted = NULL,
-      workflow_id = '${raw(workflowIds.webhookDelivery(''))}' || id
+      workflow_id = ${raw(ownWorkflow('id'))}
     WHERE id = ${deliveryId} AND entity_id = ${entityId} AND withdrawn_at IS NULL
       AND EXISTS (SELECT FROM webhook_endpoints w WHERE w.entity_id = d.entity_id AND w.url IS NOT NULL)
     RETURNING entity_id, webhook_type`;

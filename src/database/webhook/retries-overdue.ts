@@ -1,6 +1,6 @@
-import { workflowIds } from '../../domain/workflow/workflow-id';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
+import { ownWorkflow } from './announce-webhooks';
 
 /** Read in all; more say nothing more, and take longer to read. */
 const RETRIES_MAX = 10_000;
@@ -10,7 +10,7 @@ const RETRIES_OF_RECEIVER_MAX = 10;
 /** By the index of what waits. */
 const nextWaiting = (after: string) => `
   SELECT d.entity_id, d.id,
-    d.workflow_id = '${workflowIds.webhookDelivery('')}' || d.id AS own_workflow,
+    d.workflow_id = ${ownWorkflow('d.id')} AS own_workflow,
     CASE WHEN d.attempts > 0 THEN d.next_attempt_at ELSE d.created_at END AS due_at,
     (SELECT e.status = 'active' FROM entities e WHERE e.id = d.entity_id) AS active
   FROM webhook_deliveries d WHERE d.status = 'pending' ${after} ORDER BY d.entity_id, d.id LIMIT 1`;
