@@ -60,7 +60,7 @@ async function compare(server: Server): Promise<boolean> {
     const keys = await provenKeys(db);
     let [last, since, rss] = ['', performance.now(), 0];
     const told = () => last && say(`  ${last}: ${((performance.now() - since) / 1000).toFixed(1)} s`);
-    const pages = compareBooks({ db, keys, timeZone: 'Africa/Lagos' }, { from: null, to: null });
+    const pages = compareBooks(db, keys, { from: null, to: null });
     const verified = await timed('books verify', async () => {
       const report = await verify(pages, (_, check) => {
         rss = Math.max(rss, process.memoryUsage.rss());

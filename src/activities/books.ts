@@ -38,8 +38,7 @@ export function createBooksActivities(
     },
     async verifyBooks() {
       const { spans, part } = await planNight(db, wholeMax);
-      const means = { db, keys: await provenKeys(db), timeZone: db.timeZone };
-      const verified = await verify(compareSpans(means, spans), heartbeat);
+      const verified = await verify(compareSpans(db, await provenKeys(db), spans), heartbeat);
       const { compared, differences, found } = verified;
       for (const one of found) log.error(one, 'the books differ');
       await keepResult(db, verified, part);

@@ -23,11 +23,11 @@ export function fill(books: Command): void {
     .addOption(dayOption('--from <day>', 'only from this day of the network’s zone on'))
     .addOption(dayOption('--to <day>', 'only up to this day'))
     .action(
-      onEngine(async (db, config, options: { from?: string; to?: string }) => {
+      onEngine(async (db, _config, options: { from?: string; to?: string }) => {
         const { from = null, to = null } = options;
         if (from !== null && to !== null && from > to) throw new OperatorError('--from is after --to');
-        const means = { db, keys: await provenKeys(db), timeZone: config.NETWORK_TIMEZONE };
-        const verified = await verify(compareBooks(means, { from, to }), ({ compared, differences }, check) =>
+        const pages = compareBooks(db, await provenKeys(db), { from, to });
+        const verified = await verify(pages, ({ compared, differences }, check) =>
           progress.say(`${compared[check]} ${check} compared, ${differences} differences`),
         );
         // An auditor's ring, or a copy that only reads, says nothing of this service.

@@ -34,7 +34,7 @@ export function fill(command: Command): void {
       onEngine(async (db, { NETWORK_TIMEZONE: timeZone }, asked: { date?: string; currency?: string }) => {
         const currency = asked.currency ?? null;
         const date = asked.date ?? addDays(calendarDay(new Date(), timeZone), -1);
-        const { final, positions } = await readAll(db, { date, currency, timeZone });
+        const { final, positions } = await readAll(db, { date, currency });
         const totals = [...groupBy(positions, (one) => one.currency)].map(([of, all]) => ({
           currency: of,
           sums: sumsOf(all),

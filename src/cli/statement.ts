@@ -15,7 +15,7 @@ import { findEntity } from '../database/entity/create-entity';
 import { minorUnitDigits } from '../domain/currency';
 import { Failure, OperatorError } from '../domain/failures';
 import { counted } from '../domain/words/counted';
-import { linesLimit, stageBankFile, type CoveredDays } from '../files/bank-file/intake';
+import { stageBankFile, type CoveredDays } from '../files/bank-file/intake';
 import { readPartyStatement } from '../files/party-statement';
 import { workerProblems } from '../temporal/readiness';
 import { requireBank } from './bank-files';
@@ -118,7 +118,7 @@ async function handIn(db: Database, config: Config, file: string, given: Given):
   const { size } = await stat(file).catch((cause: unknown) => {
     throw new OperatorError(`${file} cannot be read`, { cause });
   });
-  const limit = linesLimit(config);
+  const { STATEMENT_LINES_PER_DAY: limit } = config;
   const { bank: bankId } = given;
   const bytes = readWith(file, size);
   try {

@@ -21,7 +21,7 @@ import { digestOf } from './statement-file';
 
 interface Means {
   db: Database;
-  config: { ACCEPTED_CURRENCIES: readonly string[]; NETWORK_TIMEZONE: string };
+  config: { ACCEPTED_CURRENCIES: readonly string[] };
   log: { warn: (details: object, message: string) => void };
 }
 
@@ -46,7 +46,7 @@ export async function readPartyStatement(
     date: of.days.last,
     ...(isOfMonth && { month: period }),
     currency: of.currency,
-    timezone: means.config.NETWORK_TIMEZONE,
+    timezone: means.db.timeZone,
     final,
     ...shown(of.currency, totals),
     sha256: kept ?? made,

@@ -243,7 +243,7 @@ describe('assent positions', () => {
 const below = (id: string) => [id, '', '', '', '', ''];
 
 describe('the positions of all parties', () => {
-  const day = { date: '2026-05-01', timeZone, currency: null };
+  const day = { date: '2026-05-01', currency: null };
 
   it('are the same however many entries are read at once, and are refused where there are too many', async () => {
     await postThen(test.db, day.date, standing);

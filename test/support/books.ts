@@ -6,8 +6,6 @@ import { STREAMS } from '../../src/domain/books/chain';
 
 /** The work of the workflow `chain`, and the findings of `assent books verify`. */
 
-const timeZone = 'Africa/Lagos';
-
 /** @returns how many rows were chained */
 export async function chainBooks(db: Database): Promise<number> {
   let chained = 0;
@@ -19,7 +17,7 @@ export async function chainBooks(db: Database): Promise<number> {
 /** All that differs, in one line each: `check: row: finding`. */
 async function differences(db: Database, keys: PublicKeys): Promise<string[]> {
   const found: string[] = [];
-  for await (const page of compareBooks({ db, keys, timeZone }, { from: null, to: null }))
+  for await (const page of compareBooks(db, keys, { from: null, to: null }))
     found.push(...page.differences.map(({ id, what }) => `${page.check}: ${id}: ${what}`));
   return found;
 }

@@ -1,10 +1,10 @@
 import { acceptBankFile } from '../../src/database/bank-file/receive-bank-file';
 import type { Database } from '../../src/database/pool/connection';
-import { linesLimit, stageBankFile, type CoveredDays } from '../../src/files/bank-file/intake';
+import { stageBankFile, type CoveredDays } from '../../src/files/bank-file/intake';
 import { readConfig } from '../../src/settings/config';
 import { workOnFile } from './bank-file';
 
-const limit = linesLimit(readConfig({}));
+const { STATEMENT_LINES_PER_DAY: limit } = readConfig({});
 
 /**
  * A bank's CSV file, matched as its workflow does.

@@ -10,12 +10,7 @@ import { counted } from '../../domain/words/counted';
 import { BANK } from '../http/callers';
 import { Slots } from '../http/slots';
 import { differencesFile as contentOf } from '../../files/bank-file/differences-file';
-import {
-  linesLimit,
-  stageBankFile,
-  type CoveredDays,
-  type StatementType,
-} from '../../files/bank-file/intake';
+import { stageBankFile, type CoveredDays, type StatementType } from '../../files/bank-file/intake';
 import { listAnswer } from '../http/list';
 import type { Call, PathCall, QueryCall } from '../http/call';
 import { section, type Arriving, type LongBody, type Received } from '../http/route';
@@ -140,7 +135,7 @@ function bankFileBody(): LongBody<ArrivedBankFile, CoveredDays> {
     caller: bank,
     query,
   }: Arriving<CoveredDays>): Promise<Received<ArrivedBankFile>> {
-    const limit = linesLimit(deps.config);
+    const { STATEMENT_LINES_PER_DAY: limit } = deps.config;
     const arrived = await uploads.hold(bank, () =>
       stageBankFile(deps.db, limit, { bankId: bank.entityId, type: type as StatementType, bytes, ...query }),
     );
@@ -159,7 +154,7 @@ function bankFileBody(): LongBody<ArrivedBankFile, CoveredDays> {
 
 function sendStatement({ accept, body, caller, deps }: Call<ArrivedBankFile, CoveredDays>) {
   return accept(async (trx) => {
-    const statement = await acceptBankFile(trx, caller.entityId, body, linesLimit(deps.config));
+    const statement = await acceptBankFile(trx, caller.entityId, body, deps.config.STATEMENT_LINES_PER_DAY);
     const { statementId, status } = statement;
     return { message: messageOf(statement), data: { statementId, status } };
   });

@@ -94,8 +94,7 @@ const summary = z.strictObject({
     .meta({ description: 'In order of date and currency; a day without any is left out' }),
 });
 
-async function showSummary({ caller, query, deps: { db, config } }: QueryCall<typeof summaryQuery>) {
-  const timezone = config.NETWORK_TIMEZONE;
+async function showSummary({ caller, query, deps: { db } }: QueryCall<typeof summaryQuery>) {
   const today = await todayOf(db, caller.entityId);
   const to = query.to ?? today;
   const from = query.from ?? firstOfMonth(to);
@@ -105,11 +104,11 @@ async function showSummary({ caller, query, deps: { db, config } }: QueryCall<ty
       { path: 'query.from', message: `must be at most ${SUMMARY_DAYS_MAX} days before the last day` },
     ]);
   }
-  const { days, totals } = summarized(await readDailyTotals(db, caller, { from, to, timeZone: timezone }));
+  const { days, totals } = summarized(await readDailyTotals(db, caller, { from, to }));
   return {
     message: `From ${from} to ${to}`,
     data: {
-      timezone,
+      timezone: db.timeZone,
       today,
       from,
       to,

@@ -5,27 +5,18 @@ import { BANK_FILE_COLUMNS, type BankFile } from './receive-bank-file';
 
 /** A bank's files, and how far they reach. All days are as `2026-11-21`. */
 
-interface ListedBankFile extends BankFile {
-  /** The first and the last day that the file has, or that the bank says it covers. */
-  from: string | null;
-  through: string | null;
-}
-
 export const BANK_FILE_SORTS = { createdAt: { by: 'recorded_at', indexed: true } };
-
-const LISTED_COLUMNS = `${BANK_FILE_COLUMNS}, begins::text AS "from",
-  (SELECT max(value) FROM jsonb_each_text(reaches)) AS through`;
 
 export function listBankFiles(
   db: Executor,
   bankId: string,
   page: Page<keyof typeof BANK_FILE_SORTS>,
-): Promise<Listed<ListedBankFile>> {
+): Promise<Listed<BankFile>> {
   const from = sql`bank_statements WHERE bank_id = ${bankId}`;
   return listPage(
     db,
     {
-      select: () => sql`SELECT ${raw(LISTED_COLUMNS)} FROM ${from}`,
+      select: () => sql`SELECT ${raw(BANK_FILE_COLUMNS)} FROM ${from}`,
       counted: (limit) => sql`${from} ORDER BY recorded_at, id ${limit}`,
       id: 'id',
       sort: BANK_FILE_SORTS[page.sortBy],

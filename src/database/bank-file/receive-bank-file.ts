@@ -38,6 +38,9 @@ export interface BankFile {
   exceptions: number;
   createdAt: Date;
   endedAt: Date | null;
+  /** The first and the last day that the file has, or that the bank says it covers. */
+  from: string | null;
+  through: string | null;
 }
 
 export const BANK_FILE_COLUMNS = `id AS statement_id, bank_id, status,
@@ -45,7 +48,8 @@ export const BANK_FILE_COLUMNS = `id AS statement_id, bank_id, status,
     'missingAtBank', missing_at_bank, 'amountDiffers', amount_differs, 'malformed', malformed,
     'pending', pending, 'notKept', not_kept) AS summary,
   matched + duplicates + unknown_here + amount_differs + malformed + pending AS done, exceptions,
-  recorded_at AS created_at, ended_at`;
+  recorded_at AS created_at, ended_at, begins::text AS "from",
+  (SELECT max(value) FROM jsonb_each_text(reaches)) AS through`;
 
 /** A file once it has arrived. All days are as `2026-11-21`. */
 export interface ArrivedBankFile {
@@ -88,16 +92,11 @@ export async function stagePage(
     VALUES (${statementId}, ${position}, ${JSON.stringify(lines.map(waiting))})`;
 }
 
-export interface LinesLimit {
-  linesPerDay: number;
-  /** The network's zone, by which a day begins. */
-  timeZone: string;
-}
-
 /**
  * Accepts a file, to be matched by its workflow. A file that was sent before, with the same days
  * covered, is not matched again.
  *
+ * @param linesPerDay most lines that a bank may send in a day of the network's zone
  * @returns the statement, and whether it is new; if it is not, the caller discards the pages
  * @throws Failure rate_limited if the bank has sent enough lines today
  */
@@ -105,7 +104,7 @@ export async function acceptBankFile(
   trx: Transaction,
   bankId: string,
   { statementId, sha256, lines, begins, reaches, from, through }: ArrivedBankFile,
-  limit: LinesLimit,
+  linesPerDay: number,
 ): Promise<BankFile & { isNew: boolean }> {
   const made = await trx.row<BankFile>`
     INSERT INTO bank_statements (id, bank_id, sha256, lines, begins, reaches, covered_from, covered_through)
@@ -120,7 +119,7 @@ export async function acceptBankFile(
       AND (covered_from, covered_through) IS NOT DISTINCT FROM (${from}::date, ${through}::date)`;
     return { ...known, isNew: false };
   }
-  await requireLinesLeft(trx, bankId, limit);
+  await requireLinesLeft(trx, bankId, linesPerDay);
   await beginExpectations(trx, bankId, { statementId, begins, from });
   await enqueueStarts(trx, [
     {
@@ -138,22 +137,19 @@ export async function acceptBankFile(
  *
  * @throws Failure rate_limited
  */
-async function requireLinesLeft(trx: Transaction, bankId: string, limit: LinesLimit): Promise<void> {
+async function requireLinesLeft(trx: Transaction, bankId: string, linesPerDay: number): Promise<void> {
   await trx.rows`SELECT FROM entities WHERE id = ${bankId} FOR NO KEY UPDATE`;
-  const today = sql`(clock_timestamp() AT TIME ZONE ${limit.timeZone})::date`;
+  const today = sql`(clock_timestamp() AT TIME ZONE ${trx.timeZone})::date`;
   const passed = await trx.row`
-    SELECT FROM bank_statements WHERE bank_id = ${bankId}
-      AND recorded_at >= ${dayBegin(today, limit.timeZone)}
-    HAVING sum(lines) > ${limit.linesPerDay}`;
-  if (passed) throw await tooManyLines(trx, limit);
+    SELECT FROM bank_statements WHERE bank_id = ${bankId} AND recorded_at >= ${dayBegin(today, trx.timeZone)}
+    HAVING sum(lines) > ${linesPerDay}`;
+  if (passed) throw await tooManyLines(trx, linesPerDay);
 }
 
-export async function tooManyLines(db: Executor, { linesPerDay, timeZone }: LinesLimit): Promise<Failure> {
-  const tomorrow = sql`(clock_timestamp() AT TIME ZONE ${timeZone})::date + 1`;
+export async function tooManyLines(db: Executor, linesPerDay: number): Promise<Failure> {
+  const tomorrow = sql`(clock_timestamp() AT TIME ZONE ${db.timeZone})::date + 1`;
   const { retryAfterS } = await db.oneRow<{ retryAfterS: number }>`
-    SELECT ceil(extract(epoch
-    FROM ${dayBegin(tomorrow, timeZone)} - clock_timestamp()))::int
-    AS retry_after_s`;
+    SELECT ceil(extract(epoch FROM ${dayBegin(tomorrow, db.timeZone)} - clock_timestamp()))::int AS retry_after_s`;
   return new Failure(
     'rate_limited',
     `A bank may send ${linesPerDay} lines a day: nothing of this file was accepted. Try again tomorrow.`,

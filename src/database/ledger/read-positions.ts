@@ -74,7 +74,6 @@ export const readPositions = (
 export interface NetworkDay {
   /** In the network's zone. */
   date: string;
-  timeZone: string;
   /** Null for all. */
   currency: string | null;
 }

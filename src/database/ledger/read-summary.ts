@@ -9,7 +9,6 @@ import { postedTo } from './read-statement';
 interface Span {
   from: string;
   to: string;
-  timeZone: string;
 }
 
 const moved = (party: Party, { from, to }: Span) => sql`
@@ -22,7 +21,7 @@ const moved = (party: Party, { from, to }: Span) => sql`
   GROUP BY 1, 2, 3`;
 
 /** Each party has an index of its own: a merchant's declines, and a bank's. */
-const declined = (party: Party, { from, to, timeZone }: Span) => sql`
+const declined = (party: Party, { from, to }: Span, timeZone: string) => sql`
   SELECT (closed_at AT TIME ZONE ${timeZone})::date::text, currency, 'declined',
     CASE WHEN decline_reason = ANY(${KINDS_OF_REASON}::text[]) THEN decline_reason ELSE 'other' END,
     count(*)::int, sum(amount)
@@ -34,5 +33,6 @@ const declined = (party: Party, { from, to, timeZone }: Span) => sql`
 
 /** Totals of each day. A provider's total is the sum over its merchants. */
 export function readDailyTotals(db: Executor, party: Party, span: Span): Promise<DailyTotal[]> {
-  return customPlan(db).rows<DailyTotal>`${moved(party, span)} UNION ALL ${declined(party, span)}`;
+  return customPlan(db)
+    .rows<DailyTotal>`${moved(party, span)} UNION ALL ${declined(party, span, db.timeZone)}`;
 }

@@ -16,12 +16,6 @@ import type { Days, Difference, Page, Pages } from './read-in-pages';
  * all of them with the chains. It writes nothing but its last result.
  */
 
-interface Means {
-  db: Database;
-  keys: PublicKeys;
-  timeZone: string;
-}
-
 export async function provenKeys(db: Executor): Promise<PublicKeys> {
   return publicKeys(await chainKeys(db));
 }
@@ -30,7 +24,7 @@ export async function provenKeys(db: Executor): Promise<PublicKeys> {
  * Compares everything, or all that was chained, created, changed and posted on some days. Adjoining
  * spans of days leave nothing out between them.
  */
-export async function* compareBooks({ db, keys }: Means, days: Days): Pages {
+export async function* compareBooks(db: Database, keys: PublicKeys, days: Days): Pages {
   const next = days.to === null ? null : addDays(days.to, 1);
   const [first, last] = [await tipsBefore(db, days.from), await tipsBefore(db, next)];
   for (const stream of STREAMS) {
@@ -43,8 +37,8 @@ export async function* compareBooks({ db, keys }: Means, days: Days): Pages {
   yield* compareMoney(db, from, end);
 }
 
-export async function* compareSpans(means: Means, spans: Days[]): Pages {
-  for (const days of spans) yield* compareBooks(means, days);
+export async function* compareSpans(db: Database, keys: PublicKeys, spans: Days[]): Pages {
+  for (const days of spans) yield* compareBooks(db, keys, days);
 }
 
 /** The ends of the chains when a day began. */

@@ -5,7 +5,6 @@ import {
   stagePage,
   tooManyLines,
   type ArrivedBankFile,
-  type LinesLimit,
 } from '../../database/bank-file/receive-bank-file';
 import type { Database } from '../../database/pool/connection';
 import { newId } from '../../database/identifier/new-id';
@@ -31,11 +30,6 @@ export type StatementType = keyof typeof FORMATS;
 
 /** No bank books or sends an older day; a mistyped year is older. */
 const BOOKABLE_YEARS = 5;
-
-export const linesLimit = (config: {
-  STATEMENT_LINES_PER_DAY: number;
-  NETWORK_TIMEZONE: string;
-}): LinesLimit => ({ linesPerDay: config.STATEMENT_LINES_PER_DAY, timeZone: config.NETWORK_TIMEZONE });
 
 /** Three of a byte order mark, and the first of the document. */
 const HEAD_BYTES = 4;
@@ -78,7 +72,7 @@ interface ArrivingFile extends CoveredDays {
  */
 export async function stageBankFile(
   db: Database,
-  limit: LinesLimit,
+  linesPerDay: number,
   { bankId, type, bytes, from, through }: ArrivingFile,
 ): Promise<ArrivedBankFile> {
   const today = await todayOf(db, bankId);
@@ -93,7 +87,7 @@ export async function stageBankFile(
     if (reached > (reaches[currency] ?? '')) reaches[currency] = reached;
   };
   const firstYear = Number(today.slice(0, 4)) - BOOKABLE_YEARS;
-  const days = { timeZone: limit.timeZone, first: `${firstYear}${today.slice(4)}` };
+  const days = { timeZone: db.timeZone, first: `${firstYear}${today.slice(4)}` };
   let firstDay: string | undefined;
   let periodBegin: string | undefined;
   const begin = (day: string) => {
@@ -107,7 +101,7 @@ export async function stageBankFile(
   }
   try {
     for await (const line of FORMATS[type](hashed(bytes, hash), days, reach, begin)) {
-      if (++lines > limit.linesPerDay) throw await tooManyLines(db, limit);
+      if (++lines > linesPerDay) throw await tooManyLines(db, linesPerDay);
       if (!('problem' in line)) {
         reach(line.currency, line.bookingDate);
         if (firstDay === undefined || line.bookingDate < firstDay) firstDay = line.bookingDate;

@@ -96,7 +96,7 @@ async function sendFile(lines: { id: string; amount: bigint }[], day: string): P
         from: null,
         through: null,
       },
-      { linesPerDay: 1_000, timeZone },
+      1_000,
     ),
   );
   await workOnFile(served.db, statementId);
