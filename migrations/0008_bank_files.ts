@@ -136,7 +136,6 @@ export const sql = `
       amount                amount,
       currency              currency,
       reference             text,
-      is_reversal           boolean NOT NULL DEFAULT false,
       billing_request_id    text NOT NULL,
       refund_id             text,
       is_extra              boolean NOT NULL,
@@ -160,7 +159,6 @@ export const sql = `
     COMMENT ON TABLE extra_bookings IS
       'Lines of bank files that belong to a charge or a refund, and settle nothing';
     COMMENT ON COLUMN extra_bookings.booked_on IS 'As the bank wrote it';
-    COMMENT ON COLUMN extra_bookings.is_reversal IS 'The bank says that it takes a booking back';
     COMMENT ON COLUMN extra_bookings.is_extra IS
       'On the side of its charge or refund; otherwise it may take an extra booking back';
     COMMENT ON COLUMN extra_bookings.differs IS

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { bookingsWithoutLine } from '../database/bank-file/age-bookings';
 import { setExpectationsBegin } from '../database/bank-file/begin-expectations';
 import { listBankFiles, readReached } from '../database/bank-file/list-bank-files';
 import { readBankFile } from '../database/bank-file/receive-bank-file';
+import { bookingsWithoutLine } from '../database/bank-file/unreached-bookings';
 import { forgottenFiles, withdrawBankFile } from '../database/bank-file/withdraw-bank-file';
 import { findEntity, listEntities, type Entity } from '../database/entity/create-entity';
 import type { Database } from '../database/pool/connection';

@@ -4,7 +4,7 @@ import type { Database, Transaction } from '../database/pool/connection';
 import { changedUntil, closePeriod, reopenPeriod } from '../database/ledger/close-period';
 import { keepDigest, longStatements, readDigest, readFinality } from '../database/ledger/read-statement';
 import { readMonthTotals } from '../database/ledger/read-month-totals';
-import { sumUnresolved } from '../database/reconciliation-exception/sum-unresolved';
+import { sumUnresolved } from '../database/reconciliation-exception/list-exceptions';
 import { readLastResult, type LastResult } from '../database/verify/nightly-result';
 import { eachDay, HASHED_MAX, onDay } from '../domain/books/statement';
 import { firstOfMonth, lastOfMonth } from '../domain/calendar';

@@ -3,13 +3,13 @@ import { acceptBankFile, PAGE_LINES, stagePage } from '../../src/database/bank-f
 import { newId } from '../../src/database/identifier/new-id';
 import type { Direction, ReadLine } from '../../src/domain/books/bank-file';
 import { completeBankFile, openDifferences } from '../../src/database/bank-file/open-differences';
-import type { BookingInDoubt } from '../../src/database/ledger/end-expected-booking';
 import { judgeFile } from '../../src/database/bank-file/judge-file';
 import { matchLines, type Matching } from '../../src/database/bank-file/match-lines';
 import { findMissing } from '../../src/database/bank-file/find-missing';
 import type { Database, Executor } from '../../src/database/pool/connection';
 import {
   openExceptions,
+  type BookingInDoubt,
   type NewException,
 } from '../../src/database/reconciliation-exception/open-exceptions';
 
@@ -97,18 +97,12 @@ export async function acceptFile(
     from,
     through,
   };
-  await db.transaction((trx) =>
-    acceptBankFile(trx, bankId, arrived, { linesPerDay: 1_000_000, timeZone: db.timeZone }),
-  );
+  await db.transaction((trx) => acceptBankFile(trx, bankId, arrived, 1_000_000));
   return statementId;
 }
 
 /** Opens the exception of a booking, as a file of the bank does. @returns its id */
-export async function openBookingCase(
-  trx: Executor,
-  { kind, billingRequestId, refundId, ...booking }: Omit<NewException, 'booking'> & BookingInDoubt,
-): Promise<string> {
-  await trx.rows`SELECT FROM billing_requests WHERE id = ${billingRequestId} FOR UPDATE`;
-  const cases = [{ kind, billingRequestId, refundId, booking }];
-  return String((await openExceptions(trx, 'bank', cases, 'bank-statement/stm_1')).get(0));
+export async function openBookingCase(trx: Executor, of: NewException & BookingInDoubt): Promise<string> {
+  await trx.rows`SELECT FROM billing_requests WHERE id = ${of.billingRequestId} FOR UPDATE`;
+  return String((await openExceptions(trx, 'bank', [of], 'bank-statement/stm_1')).get(0));
 }

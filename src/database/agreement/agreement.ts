@@ -46,8 +46,10 @@ export async function lockAgreements(trx: Executor, ids: string[]): Promise<Agre
 /**
  * Locks charges that may come to count in their windows, or no longer, and before them their
  * agreements. Several of a kind are locked by ascending id, which is the order everywhere.
+ *
+ * @param ids null for what is about no charge
  */
-export async function lockCharges(trx: Executor, ids: string[]): Promise<void> {
+export async function lockCharges(trx: Executor, ids: (string | null)[]): Promise<void> {
   await trx.rows`
     SELECT FROM agreements WHERE id IN (SELECT agreement_id FROM billing_requests WHERE id = ANY(${ids}))
     ORDER BY id FOR UPDATE`;

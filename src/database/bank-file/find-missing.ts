@@ -1,6 +1,5 @@
 import { businessDaysBefore } from '../../domain/business-day';
-import type { Matching } from './match-lines';
-import { roomToKeep } from './kept-differences';
+import { roomToKeep, type Matching } from './match-lines';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { workOnFile } from './receive-bank-file';

@@ -1,6 +1,7 @@
 import type { Resolution } from '../../domain/books/reconciliation-exception';
 import { lockCharges } from '../agreement/agreement';
 import type { Executor } from '../pool/connection';
+import { freeLines } from '../ledger/end-expected-booking';
 import { raw, sql } from '../pool/statement';
 import { endWithoutMoney } from '../reconciliation-exception/end-exceptions';
 import { openExceptions, type NewException } from '../reconciliation-exception/open-exceptions';
@@ -90,8 +91,7 @@ export async function endPlaced(trx: Executor, exceptionIds: string[]): Promise<
           e.amount, e.currency) = (x.bank_transaction_id, x.direction, x.booked_on, x.booked_amount, x.booked_currency))
       OR EXISTS (SELECT FROM (${BOOKED_AS_LINE}) AS e WHERE e.direction = x.direction AND e.matched_by IS NOT NULL))
     RETURNING id`;
-  const ids = placed.map(({ id }) => id);
-  await endWithoutMoney(trx, 'network', ids, 'no_difference');
+  await endWithoutMoney(trx, 'network', placed, 'no_difference');
 }
 
 /** SQL: whether one of some files, and none of others, covers a day in a currency. */
@@ -138,21 +138,12 @@ const isAnswered = (id: string) => `EXISTS (
 
 /** A line matched by its reference is extra once an answer that settled nothing names its id. */
 async function freeAnswered(trx: Executor, billingRequestIds: string[]): Promise<void> {
-  await trx.rows`
-    WITH its AS MATERIALIZED (
-      SELECT x.*, coalesce(r.reference, b.reference) AS reference
-      FROM expected_bookings x JOIN billing_requests b ON b.id = x.billing_request_id LEFT JOIN refunds r ON r.id = x.refund_id
-      WHERE x.billing_request_id = ANY(${billingRequestIds}) AND x.identified_by = 'bankTransactionId'
-        AND x.booked_id IS NOT NULL AND ${raw(isAnswered('x.booked_id'))}),
-    extra AS (
-      INSERT INTO extra_bookings (bank_id, bank_transaction_id, direction, booked_on, amount, currency, reference,
-        billing_request_id, refund_id, is_extra, first_matched_by, matched_by)
-      SELECT bank_id, booked_id, direction, booked_on, amount, currency, reference, billing_request_id, refund_id, true,
-        first_matched_by, matched_by
-      FROM its ON CONFLICT DO NOTHING)
-    UPDATE expected_bookings e SET booked_on = NULL, booked_id = NULL, first_matched_by = NULL, matched_by = NULL
-    FROM its i WHERE e.bank_id = i.bank_id AND e.identified_by = i.identified_by AND e.identifier = i.identifier
-      AND e.direction = i.direction`;
+  const which = sql`
+    SELECT x.*, coalesce(r.reference, b.reference) AS reference
+    FROM expected_bookings x JOIN billing_requests b ON b.id = x.billing_request_id LEFT JOIN refunds r ON r.id = x.refund_id
+    WHERE x.billing_request_id = ANY(${billingRequestIds}) AND x.identified_by = 'bankTransactionId'
+      AND x.booked_id IS NOT NULL AND ${raw(isAnswered('x.booked_id'))}`;
+  await freeLines(trx, which, false);
 }
 
 /**
@@ -274,10 +265,7 @@ async function pairNext(trx: Executor, billingRequestIds: string[]): Promise<boo
   return paired.length > 0;
 }
 
-type Line = Pick<NewException, 'billingRequestId' | 'refundId'> & NonNullable<NewException['booking']>;
-
-const LINE = `e.billing_request_id, e.refund_id, e.bank_id, e.bank_transaction_id, e.direction,
-  e.amount::bigint AS amount, e.currency::text AS currency, e.amount::bigint AS booked_amount,
+const LINE = `e.bank_id, e.bank_transaction_id, e.direction, e.amount::bigint AS booked_amount,
   e.currency::text AS booked_currency, e.reference, e.booked_on::text, e.matched_by AS reported_in`;
 
 /**
@@ -287,7 +275,7 @@ const LINE = `e.billing_request_id, e.refund_id, e.bank_id, e.bank_transaction_i
  * @returns how many exceptions it opened
  */
 async function tellUnpaired(trx: Executor, billingRequestIds: string[], file?: FileEnd): Promise<number> {
-  const lines = await trx.rows<Line & { isOfBooking: boolean }>`
+  const told = await trx.rows<NewException>`
     WITH unpaired AS MATERIALIZED (
       SELECT x.*, EXISTS (
         SELECT FROM (${BOOKED_AS_LINE}) AS e
@@ -298,17 +286,10 @@ async function tellUnpaired(trx: Executor, billingRequestIds: string[], file?: F
         AND NOT ${raw(isNamed('x'))}
       ORDER BY x.billing_request_id, x.booked_on, x.bank_transaction_id LIMIT ${file?.room ?? null}),
     gone AS (DELETE FROM extra_bookings x USING unpaired u WHERE NOT u.is_of_booking AND ${raw(isRow('x', 'u'))})
-    SELECT ${raw(LINE)}, is_of_booking FROM unpaired e`;
-  const told = lines.map(({ billingRequestId, refundId, isOfBooking, ...booking }): NewException =>
-    isOfBooking
-      ? {
-          kind: 'amount_differs',
-          billingRequestId,
-          refundId,
-          booking: { ...booking, amount: null, currency: null },
-        }
-      : { kind: 'unknown_here', billingRequestId: null, refundId: null, booking },
-  );
+    SELECT CASE WHEN is_of_booking THEN 'amount_differs' ELSE 'unknown_here' END AS kind,
+      CASE WHEN is_of_booking THEN billing_request_id END AS billing_request_id,
+      CASE WHEN is_of_booking THEN refund_id END AS refund_id, ${raw(LINE)}
+    FROM unpaired e`;
   return (await openExceptions(trx, 'bank', told, file?.workflowId)).size;
 }
 
@@ -332,8 +313,7 @@ async function endTakenBack(trx: Executor, billingRequestIds: string[]): Promise
         SELECT FROM exception_answers a WHERE a.exception_id = x.id AND NOT EXISTS (
           SELECT FROM extra_bookings e WHERE ${raw(ofSame('e', 'x'))} AND e.is_extra AND e.counterpart_id IS NOT NULL
             AND e.bank_transaction_id = a.bank_transaction_id))`;
-  for (const { id, resolution, counterpart } of explained)
-    await endWithoutMoney(trx, 'network', [id], resolution, counterpart);
+  for (const one of explained) await endWithoutMoney(trx, 'network', [one], one.resolution, one.counterpart);
 }
 
 /** SQL: whether an exception `x` that has ended was about an extra booking `e`. */
@@ -347,7 +327,7 @@ const WAS_ABOUT = `${ofSame('x', 'e')} AND x.state = 'resolved' AND (x.kind = 'u
  */
 async function openStanding(trx: Executor, billingRequestIds: string[], file?: FileEnd): Promise<number> {
   const [currencies, days] = [[...(file?.dueBy.keys() ?? [])], [...(file?.dueBy.values() ?? [])]];
-  const lines = await trx.rows<Line & { differs: boolean }>`
+  const standing = await trx.rows<NewException>`
     WITH standing AS MATERIALIZED (
       SELECT e.*, x.resolution, (x.resolved_at AT TIME ZONE ${trx.timeZone})::date AS ended_on
       FROM extra_bookings e LEFT JOIN LATERAL (
@@ -357,7 +337,8 @@ async function openStanding(trx: Executor, billingRequestIds: string[], file?: F
     borne AS (
       UPDATE extra_bookings x SET ended_at = clock_timestamp() FROM standing e
       WHERE e.stands AND e.resolution = 'written_off' AND ${raw(isRow('x', 'e'))})
-    SELECT DISTINCT ON (e.billing_request_id, e.refund_id) ${raw(LINE)}, e.differs
+    SELECT DISTINCT ON (e.billing_request_id, e.refund_id) e.billing_request_id, e.refund_id,
+      CASE WHEN e.differs THEN 'amount_differs' ELSE 'unknown_here' END AS kind, ${raw(LINE)}
     FROM standing e JOIN billing_requests b ON b.id = e.billing_request_id LEFT JOIN refunds r ON r.id = e.refund_id
     WHERE NOT ${isUnsettled(sql`e.direction`, sql`e.bank_id`)} AND e.resolution IS DISTINCT FROM 'written_off'
       AND (e.stands OR e.resolution IS NULL)
@@ -368,16 +349,5 @@ async function openStanding(trx: Executor, billingRequestIds: string[], file?: F
         SELECT FROM reconciliation_exceptions x WHERE ${raw(ofSame('x', 'e'))} AND x.state <> 'resolved')
     ORDER BY e.billing_request_id, e.refund_id, e.booked_on, e.bank_transaction_id
     LIMIT ${file?.room ?? null}`;
-  const opened = await openExceptions(
-    trx,
-    'bank',
-    lines.map(({ billingRequestId, refundId, differs, ...booking }) => ({
-      kind: differs ? 'amount_differs' : 'unknown_here',
-      billingRequestId,
-      refundId,
-      booking: differs ? { ...booking, amount: null, currency: null } : booking,
-    })),
-    file?.workflowId,
-  );
-  return opened.size;
+  return (await openExceptions(trx, 'bank', standing, file?.workflowId)).size;
 }

@@ -1,6 +1,5 @@
 import type { Database, Executor } from '../pool/connection';
-import { prepared, raw } from '../pool/statement';
-import { roomToKeep } from './kept-differences';
+import { prepared, raw, sql } from '../pool/statement';
 import { keepExtra, placeLines } from './place-lines';
 import { workOnFile } from './receive-bank-file';
 
@@ -21,6 +20,22 @@ export interface Matching {
   /** Called after each page, and before each exception that ends. */
   heartbeat: () => void;
 }
+
+/**
+ * Bytes of differences of a bank's files of a day: some 80 000 lines, far more than people look
+ * into. Further differences are only counted: kept differences stay for months.
+ */
+const KEPT_BYTES_PER_DAY = 16 * 1024 ** 2;
+
+/**
+ * SQL: whether a file's next page of differences is kept. A difference that holds money of
+ * merchants (`for_held`) has twice the room of others (`for_any`).
+ */
+export const roomToKeep = (statementId: string) => sql`
+  SELECT sum(o.kept_bytes) < ${raw(KEPT_BYTES_PER_DAY)} AS for_any, sum(o.kept_bytes) < 2 * ${raw(KEPT_BYTES_PER_DAY)} AS for_held
+  FROM bank_statements s JOIN bank_statements o ON o.bank_id = s.bank_id
+    AND o.recorded_at > s.recorded_at - interval '1 day'
+  WHERE s.id = ${statementId}`;
 
 /**
  * Takes the file's next page, and matches its plain lines: those that are their booking by id,
@@ -89,7 +104,7 @@ const matchOthers = (
         + (is_booking AND NOT displaces AND matched_by IS NOT DISTINCT FROM ${statementId})::int AS nth
     FROM keyed WINDOW same AS (PARTITION BY key ORDER BY identifier IS DISTINCT FROM id, position)),
   judged AS MATERIALIZED (
-    SELECT position, line, day, amount, currency, direction, id, reference, is_reversal, problem, charge, refund, network_amount,
+    SELECT position, line, day, amount, currency, direction, id, reference, problem, charge, refund, network_amount,
       network_currency, identified_by, identifier, e_direction, displaces, is_booking AND NOT is_other AS is_booking,
       CASE WHEN is_other THEN NOT is_leg ELSE is_extra END AS is_extra,
       CASE WHEN NOT is_other THEN verdict WHEN is_leg THEN 'amount_differs' ELSE 'unknown_here' END AS verdict,
@@ -113,12 +128,12 @@ const matchOthers = (
           SELECT FROM judged k WHERE k.is_booking AND (k.identified_by, k.identifier, k.e_direction)
             = (j.identified_by, j.identifier, j.e_direction))))),
   extra AS (
-    SELECT id, direction, day, amount, currency, reference, is_reversal, charge, refund, is_extra, differs,
+    SELECT id, direction, day, amount, currency, reference, charge, refund, is_extra, differs,
       ${statementId} AS first_matched_by, ${statementId} AS matched_by
     FROM judged, LATERAL (SELECT verdict = 'amount_differs' AND is_extra AND identifier IS NOT NULL AS differs) AS d
     WHERE is_extra IS NOT NULL AND NOT is_repeat AND (NOT differs OR (SELECT for_held FROM room))
     UNION ALL
-    SELECT e.booked_id, e.direction, e.booked_on, e.amount, e.currency, coalesce(r.reference, b.reference), false,
+    SELECT e.booked_id, e.direction, e.booked_on, e.amount, e.currency, coalesce(r.reference, b.reference),
       e.billing_request_id, e.refund_id, true, false, e.first_matched_by, e.matched_by
     FROM judged j JOIN expected_bookings e ON e.bank_id = ${bankId} AND e.identified_by = j.identified_by
         AND e.identifier = j.identifier AND e.direction = j.e_direction

@@ -1,9 +1,13 @@
-import type { Difference, Direction } from '../../domain/books/bank-file';
+import type { Difference } from '../../domain/books/bank-file';
 import { isReference } from '../../domain/identifier/reference';
 import type { Executor, Transaction } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { recordsOf } from '../pool/json';
-import { openExceptions, type NewException } from '../reconciliation-exception/open-exceptions';
+import {
+  openExceptions,
+  type BookingInDoubt,
+  type NewException,
+} from '../reconciliation-exception/open-exceptions';
 import { SWEEP } from '../query/sweep';
 import { lockCharges } from '../agreement/agreement';
 import type { Matching } from './match-lines';
@@ -30,14 +34,12 @@ export const DIFFERENCE_COLUMNS = [
   'problem',
 ] as const;
 
-type Words = Exclude<(typeof DIFFERENCE_COLUMNS)[number], 'line' | 'difference' | 'direction'>;
-
 /**
  * A difference; fields that do not apply are left out. Amounts are minor units, as text: exact in
  * JSON.
  */
-type DifferenceRecord = { difference: Difference; line?: number; direction?: Direction } & Partial<
-  Record<Words | 'billingRequestId' | 'refundId', string>
+type DifferenceRecord = { line?: number } & Partial<
+  Record<Exclude<(typeof DIFFERENCE_COLUMNS)[number], 'line'>, string>
 >;
 
 /**
@@ -48,10 +50,8 @@ const OF_FILE = 1_000;
 /** Unresolved exceptions of a bank: more than its people ever end. */
 const OF_BANK = 10_000;
 
-type Opening = DifferenceRecord & { difference: NewException['kind'] & Difference; direction: Direction };
-
 /** The order of opening: differences that hold money of merchants come first. */
-const OPENING_ORDER: readonly (readonly Opening['difference'][])[] = [
+const OPENING_ORDER: readonly (readonly Difference[])[] = [
   ['amount_differs', 'missing_at_bank'],
   ['unknown_here'],
 ];
@@ -65,7 +65,7 @@ interface Place {
   n: number;
 }
 
-type Found = Place & { one: Opening; of: NewException };
+type Found = Place & NewException & BookingInDoubt & { networkReference: string | null };
 
 /**
  * Opens the exceptions of a file, as long as there is room. After a restart it goes on with the
@@ -89,37 +89,36 @@ function openNext(
   after: Place,
 ): Promise<Place | false> {
   return workOnFile(db, statementId, async (trx, { bankId, exceptions }) => {
-    const found = (
-      await trx.rows<Omit<Found, 'of'>>`
-      SELECT d.position, e.n::int, e.one
-      FROM bank_statement_differences d, jsonb_array_elements(d.differences) WITH ORDINALITY AS e (one, n)
+    const found = await trx.rows<Found>`
+      SELECT d.position, e.n::int, o.difference AS kind, o."billingRequestId", o."refundId", ${bankId} AS bank_id,
+        o."bankTransactionId", o.direction, o."networkAmount" AS amount, o."networkCurrency" AS currency,
+        o.amount AS booked_amount, o.currency AS booked_currency, o.reference, o."bookingDate" AS booked_on,
+        ${statementId} AS reported_in, o."networkReference"
+      FROM bank_statement_differences d, jsonb_array_elements(d.differences) WITH ORDINALITY AS e (one, n),
+        jsonb_to_record(e.one) AS o (difference text, "billingRequestId" text, "refundId" text, "bankTransactionId" text,
+          direction text, amount bigint, currency text, reference text, "bookingDate" text, "networkAmount" bigint,
+          "networkCurrency" text, "networkReference" text, "exceptionId" text)
       WHERE d.statement_id = ${statementId} AND d.position >= ${after.position}
         AND (d.position, e.n) > (${after.position}, ${after.n})
-        AND e.one->>'difference' = ANY(${kinds}) AND e.one->>'exceptionId' IS NULL
-      ORDER BY d.position, e.n LIMIT ${raw(LOOKED_AT)}`
-    ).map((at) => ({ ...at, of: exceptionOf(bankId, statementId, at.one) }));
-    await lockCharges(
-      trx,
-      found.flatMap(({ of }) => of.billingRequestId ?? []),
-    );
+        AND o.difference = ANY(${kinds}) AND o."exceptionId" IS NULL
+      ORDER BY d.position, e.n LIMIT ${raw(LOOKED_AT)}`;
+    const charges = found.map(({ billingRequestId }) => billingRequestId);
+    await lockCharges(trx, charges);
     const there = await findThere(trx, bankId, found);
     const room = await roomFor(trx, bankId, exceptions);
-    const fresh = found.flatMap(({ of }, n) => (there[n]?.isNew === true ? [of] : [])).slice(0, room);
-    const opened = await openExceptions(trx, 'bank', fresh, workflowId);
+    const fresh = found.filter((_, n) => there[n]?.isNew === true).slice(0, room);
+    const named = fresh.map((one) => ({ ...one, reference: ownReference(one) }));
+    const opened = await openExceptions(trx, 'bank', named, workflowId);
     const idOf = new Map(fresh.flatMap((of, n) => (opened.has(n) ? [[subjectOf(of), opened.get(n)]] : [])));
-    const looked = found.map(({ position, n, one, of }, at) => ({
-      position,
-      n,
-      exceptionId: there[at]?.exceptionId ?? idOf.get(subjectOf(of)) ?? null,
-      bankTransactionId: one.bankTransactionId ?? null,
-      networkReference: one.networkReference ?? null,
-      missingDirection: missingSide(one),
+    const looked = found.map((one, at) => ({
+      ...one,
+      exceptionId: there[at]?.exceptionId ?? idOf.get(subjectOf(one)),
     }));
     // A booking without room is marked for the bank's next file to report again.
     await trx.rows`
   WITH looked AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset(${recordsOf(looked)}::jsonb) AS d
-      (position int, n int, exception_id text, bank_transaction_id text, network_reference text, missing_direction text)),
+      (position int, n int, exception_id text, kind text, bank_transaction_id text, network_reference text, direction text)),
   told AS (
     UPDATE reconciliation_exceptions x SET reported_in = ${statementId}, first_reported_in = coalesce(first_reported_in, ${statementId})
     WHERE x.id IN (SELECT exception_id FROM looked) AND x.reported_in IS DISTINCT FROM ${statementId}),
@@ -140,47 +139,19 @@ function openNext(
   });
 }
 
-function exceptionOf(bankId: string, statementId: string, one: Opening): NewException {
-  const isUnknown = one.difference === 'unknown_here';
-  const [amount, currency] = isUnknown
-    ? [one.amount, one.currency]
-    : [one.networkAmount, one.networkCurrency];
-  const isNamed = isUnknown && one.reference !== undefined && isReference(one.reference);
-  return {
-    kind: one.difference,
-    billingRequestId: one.billingRequestId ?? null,
-    refundId: one.refundId ?? null,
-    booking: {
-      bankId,
-      bankTransactionId: one.bankTransactionId ?? null,
-      direction: one.direction,
-      amount: minorUnits(amount),
-      currency: currency ?? null,
-      bookedAmount: minorUnits(one.amount),
-      bookedCurrency: one.currency ?? null,
-      reference: isNamed ? (one.reference ?? null) : null,
-      bookedOn: one.bookingDate ?? null,
-      reportedIn: statementId,
-    },
-  };
-}
-
-const minorUnits = (amount: string | undefined) => (amount === undefined ? null : BigInt(amount));
+const ownReference = ({ reference }: Found) =>
+  reference !== null && isReference(reference) ? reference : null;
 
 /** Differences of a charge or a refund share an exception; every other line has its own. */
 const subjectOf = (of: NewException): unknown =>
   of.billingRequestId === null ? of : `${of.billingRequestId} ${of.refundId ?? ''}`;
 
-/** A line on the other side of its booking differs from it. */
-const missingSide = ({ difference, direction }: Opening) =>
-  difference === 'missing_at_bank' ? direction : null;
-
-/** SQL: the booking `e` that a difference `d` is about. */
+/** SQL: the booking `e` that a difference `d` is about. Its line may be on the other side. */
 const isBooking = (bankId: string) => sql`
   e.bank_id = ${bankId}
   AND e.identified_by = CASE WHEN d.bank_transaction_id IS NULL THEN 'reference' ELSE 'bankTransactionId' END
   AND e.identifier = coalesce(d.bank_transaction_id, d.network_reference)
-  AND e.direction = coalesce(d.missing_direction, e.direction)`;
+  AND (d.kind <> 'missing_at_bank' OR e.direction = d.direction)`;
 
 /**
  * The exception that a difference has already: the unresolved one of its charge or refund, or one
@@ -193,13 +164,6 @@ function findThere(
   bankId: string,
   found: readonly Found[],
 ): Promise<{ exceptionId: string | null; isNew: boolean }[]> {
-  const given = found.map(({ one, of: { booking, ...of } }, n) => ({
-    ...booking,
-    ...of,
-    networkReference: one.networkReference,
-    missingDirection: missingSide(one),
-    n,
-  }));
   return trx.rows`
   SELECT x.id AS exception_id, x.id IS NULL AND NOT EXISTS (
     SELECT FROM expected_bookings e WHERE d.kind <> 'unknown_here' AND ${isBooking(bankId)}
@@ -210,9 +174,8 @@ function findThere(
           WHEN 'unknown_here' THEN e.booked_on = d.booked_on
           -- Its booking became an extra one, which it has taken back.
           ELSE d.kind = 'amount_differs' AND NOT e.is_extra AND e.counterpart_id IS NOT NULL END) AS is_new
-  FROM jsonb_to_recordset(${recordsOf(given)}::jsonb) AS d (n int, kind text, billing_request_id text, refund_id text,
-      bank_transaction_id text, direction text, booked_amount bigint, booked_currency text, booked_on date, network_reference text,
-      missing_direction text),
+  FROM jsonb_to_recordset(${recordsOf(found)}::jsonb) AS d (position int, n int, kind text, billing_request_id text, refund_id text,
+      bank_transaction_id text, direction text, booked_amount bigint, booked_currency text, booked_on date, network_reference text),
     LATERAL (SELECT coalesce(
       (SELECT x.id FROM reconciliation_exceptions x WHERE x.billing_request_id = d.billing_request_id
          AND x.refund_id IS NOT DISTINCT FROM d.refund_id AND x.state <> 'resolved'),
@@ -223,7 +186,7 @@ function findThere(
          AND x.booked_amount IS NOT DISTINCT FROM d.booked_amount AND x.booked_currency IS NOT DISTINCT FROM d.booked_currency
          AND x.billing_request_id IS NOT DISTINCT FROM d.billing_request_id AND x.refund_id IS NOT DISTINCT FROM d.refund_id))
       AS id) AS x
-  ORDER BY d.n`;
+  ORDER BY d.position, d.n`;
 }
 
 /** @param ofFile exceptions that the file has opened before */

@@ -1,4 +1,4 @@
-import { raw, sql } from '../pool/statement';
+import { raw, sql, type Fragment } from '../pool/statement';
 
 /**
  * Places of a bank's lines, as SQL. A line is the expected booking of its id and side, or it
@@ -6,8 +6,6 @@ import { raw, sql } from '../pool/statement';
  *
  * Nearly every line is its booking by its id, so only other lines cost further probes.
  */
-
-type Part = ReturnType<typeof sql>;
 
 /** Extra bookings of a charge: after some dozens a bank only repeats itself. */
 const EXTRA_MAX = 100;
@@ -29,13 +27,18 @@ const BOOKING = raw(`e.identified_by, e.identifier, e.direction AS e_direction, 
   e.amount::bigint AS network_amount, e.currency::text AS network_currency, false AS is_leg`);
 const NO_BOOKING = raw(`NULL::text, NULL::text, NULL::text, NULL::text, NULL::bigint, NULL::text, false`);
 
+/** SQL: the extra booking `x` that is a line. */
+const isKeptLine = (bankId: string, line: 'e' | 'f') => sql`x.bank_id = ${bankId}
+  AND (x.bank_transaction_id, x.direction, x.booked_on, x.amount, x.currency)
+    = ${raw(`(${line}.id, ${line}.direction, ${line}.day, ${line}.amount, ${line}.currency)`)}`;
+
 const OTHER_SIDE = sql`CASE f.direction WHEN 'debit' THEN 'credit' ELSE 'debit' END`;
 
 /**
  * SQL: the bookings that a line `f` may be of by its id, the best first. A bank may have written
  * one id on many lines: each is of its reference, else of any of them.
  */
-const bookedAs = (bankId: string, side: Part) => sql`
+const bookedAs = (bankId: string, side: Fragment) => sql`
   SELECT 1 AS rank, e AS booking FROM expected_bookings e
   WHERE e.bank_id = ${bankId} AND e.identified_by = 'bankTransactionId' AND e.identifier = f.id AND e.direction = ${side}
   UNION ALL
@@ -96,10 +99,7 @@ const onOwnSide = (bankId: string, statementId: string | null) => sql`
     AND e.identifier = s.settled_by AND e.direction = f.direction AND e.billing_request_id = s.charge
     AND (e.amount, e.currency) = (f.amount, f.currency) AND e.ended_at IS NULL AND ${IS_ITS_LINE}
     -- An extra booking that is taken back by now stays one, in whichever file it comes again.
-    AND NOT EXISTS (
-      SELECT FROM extra_bookings x WHERE x.bank_id = ${bankId}
-        AND (x.bank_transaction_id, x.direction, x.booked_on, x.amount, x.currency)
-          = (f.id, f.direction, f.day, f.amount, f.currency) AND NOT x.stands)
+    AND NOT EXISTS (SELECT FROM extra_bookings x WHERE ${isKeptLine(bankId, 'f')} AND NOT x.stands)
   UNION ALL
   (SELECT 6, x.billing_request_id, x.refund_id, true, 'unknown_here', ${NO_BOOKING} FROM extra_bookings x
    WHERE x.bank_id = ${bankId} AND x.bank_transaction_id = f.id AND x.direction = f.direction AND x.is_extra
@@ -141,6 +141,13 @@ const onOtherSide = (bankId: string) => sql`
     LATERAL (SELECT (CASE WHEN is_leg THEN p ELSE r.booking END).*) AS e
   WHERE o.ended_at IS NULL`;
 
+const WRITTEN = raw(
+  'f.position, f.line, f.day, f.amount, f.currency, f.direction, f.id, f.reference, f.problem',
+);
+const PLACE =
+  raw(`at, charge, refund, is_extra, verdict, identified_by, identifier, e_direction, matched_by, network_amount,
+  network_currency, is_leg`);
+
 /**
  * SQL: the steps after `line`, of which the last, `placed`, has each line with the booking or the
  * charge that it belongs to. `is_extra` says that it settles nothing: on the side of its charge or
@@ -163,9 +170,8 @@ export const placeLines = (bankId: string, statementId: string | null) => sql`
   own AS MATERIALIZED (
     SELECT f.position AS at, f.id, f.reference, f.amount, f.currency, f.direction, p.charge, p.refund, p.is_extra, CASE
         WHEN p.is_extra AND EXISTS (
-          SELECT FROM extra_bookings x WHERE x.bank_id = ${bankId}
-            AND (x.bank_transaction_id, x.direction, x.booked_on, x.amount, x.currency)
-              = (f.id, f.direction, f.day, f.amount, f.currency) AND x.is_extra AND NOT x.stands AND NOT x.differs) THEN 'matched'
+          SELECT FROM extra_bookings x
+          WHERE ${isKeptLine(bankId, 'f')} AND x.is_extra AND NOT x.stands AND NOT x.differs) THEN 'matched'
         WHEN p.verdict = 'unknown_here' AND ${isUnsettled(sql`f.direction`, sql`${bankId}`)} THEN 'pending'
         ELSE p.verdict END AS verdict,
       p.identified_by, p.identifier, p.e_direction, p.matched_by, p.network_amount, p.network_currency, p.is_leg,
@@ -179,44 +185,38 @@ export const placeLines = (bankId: string, statementId: string | null) => sql`
       SELECT * FROM (${onOtherSide(bankId)}) AS p ORDER BY rank LIMIT 1) AS p
     WHERE f.verdict IS NULL AND NOT EXISTS (SELECT FROM own o WHERE o.at = f.position)),
   placed AS (
-    SELECT f.position, f.line, f.day, f.amount, f.currency, f.direction, f.id, f.reference, f.is_reversal, f.problem,
-      f.verdict, f.charge, f.refund, NULL::boolean AS is_extra, f.identified_by, f.identifier, f.e_direction, f.matched_by,
+    SELECT ${WRITTEN}, f.verdict, f.charge, f.refund, NULL::boolean AS is_extra, f.identified_by, f.identifier, f.e_direction, f.matched_by,
       f.network_amount, f.network_currency, false AS is_leg,
       f.verdict = 'matched' AND f.identified_by = 'bankTransactionId' AND f.booked_id IS NOT NULL AS displaces
     FROM found f WHERE f.verdict IS NOT NULL
     UNION ALL
-    SELECT f.position, f.line, f.day, f.amount, f.currency, f.direction, f.id, f.reference, f.is_reversal, f.problem,
-      coalesce(p.verdict, 'unknown_here'), p.charge, p.refund, p.is_extra, p.identified_by, p.identifier, p.e_direction,
+    SELECT ${WRITTEN}, coalesce(p.verdict, 'unknown_here'), p.charge, p.refund, p.is_extra, p.identified_by, p.identifier, p.e_direction,
       p.matched_by, p.network_amount, p.network_currency, coalesce(p.is_leg, false), false
     FROM found f LEFT JOIN (
-        SELECT at, charge, refund, is_extra, verdict, identified_by, identifier, e_direction, matched_by, network_amount,
-          network_currency, is_leg FROM own
-        UNION ALL
-        SELECT at, charge, refund, is_extra, verdict, identified_by, identifier, e_direction, matched_by, network_amount,
-          network_currency, is_leg FROM other) AS p ON p.at = f.position
+        SELECT ${PLACE} FROM own UNION ALL SELECT ${PLACE} FROM other) AS p ON p.at = f.position
     WHERE f.verdict IS NULL)`;
 
 /**
  * SQL: a charge `b`, or its refund `r`, has not ended; nor has a payment whose payee's bank is
  * still to be told of the credit.
  */
-export const isUnsettled = (direction: Part, bankId: Part) => sql`(coalesce(r.status, b.status) = 'pending'
+export const isUnsettled = (
+  direction: Fragment,
+  bankId: Fragment,
+) => sql`(coalesce(r.status, b.status) = 'pending'
   OR (r.id IS NULL AND ${direction} = 'credit' AND ${bankId} = b.payee_bank_id AND b.credit_due_at IS NOT NULL
     AND NOT b.credit_settled))`;
 
 /** SQL: keeps the lines of the step `extra`, which settle nothing, with the files that had them. */
 export const keepExtra = (bankId: string) => sql`
-  INSERT INTO extra_bookings (bank_id, bank_transaction_id, direction, booked_on, amount, currency, reference, is_reversal,
+  INSERT INTO extra_bookings (bank_id, bank_transaction_id, direction, booked_on, amount, currency, reference,
     billing_request_id, refund_id, is_extra, differs, first_matched_by, matched_by)
   SELECT DISTINCT ON (e.id, e.direction, e.day, e.amount, e.currency) ${bankId}, e.id, e.direction, e.day, e.amount,
-    e.currency, CASE e.reference WHEN coalesce(r.reference, b.reference) THEN e.reference END, e.is_reversal, e.charge,
+    e.currency, CASE e.reference WHEN coalesce(r.reference, b.reference) THEN e.reference END, e.charge,
     e.refund, e.is_extra, e.differs, e.first_matched_by, e.matched_by
   FROM (SELECT *, row_number() OVER (PARTITION BY charge) AS nth FROM extra) AS e
     JOIN billing_requests b ON b.id = e.charge LEFT JOIN refunds r ON r.id = e.refund
   WHERE nth + (SELECT count(*) FROM extra_bookings x WHERE x.billing_request_id = e.charge) <= ${raw(EXTRA_MAX)}
-    OR EXISTS (
-      SELECT FROM extra_bookings x WHERE x.bank_id = ${bankId}
-        AND (x.bank_transaction_id, x.direction, x.booked_on, x.amount, x.currency)
-          = (e.id, e.direction, e.day, e.amount, e.currency))
+    OR EXISTS (SELECT FROM extra_bookings x WHERE ${isKeptLine(bankId, 'e')})
   ON CONFLICT (bank_id, bank_transaction_id, direction, booked_on, amount, currency)
     DO UPDATE SET matched_by = excluded.matched_by`;

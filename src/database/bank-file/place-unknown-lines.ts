@@ -1,5 +1,5 @@
 import type { Executor } from '../pool/connection';
-import { prepared, raw, sql } from '../pool/statement';
+import { prepared, raw, sql, type Fragment } from '../pool/statement';
 import { keepExtra, placeLines } from './place-lines';
 
 /** Lines that belonged to nothing when they came, and are exceptions of their bank alone. */
@@ -8,7 +8,7 @@ import { keepExtra, placeLines } from './place-lines';
 const PLACED = 1_000;
 
 /** SQL: the lines of a bank that belonged to nothing when they came, and are unresolved. */
-export const unknownLines = (bankId: string, which: ReturnType<typeof sql>) => sql`
+export const unknownLines = (bankId: string, which: Fragment) => sql`
   SELECT row_number() OVER ()::int AS position, NULL::int AS line, x.booked_on AS day, x.booked_amount::bigint AS amount,
     x.booked_currency::text AS currency, x.direction, x.bank_transaction_id AS id, x.reference, NULL::text AS problem,
     false AS is_reversal, x.id AS exception_id, x.first_reported_in, x.reported_in
@@ -30,11 +30,7 @@ interface Placed {
  *
  * @param lines SQL, as `unknownLines`
  */
-export function placeUnknown(
-  trx: Executor,
-  bankId: string,
-  lines: ReturnType<typeof unknownLines>,
-): Promise<Placed[]> {
+export function placeUnknown(trx: Executor, bankId: string, lines: Fragment): Promise<Placed[]> {
   return prepared(trx).rows<Placed>`
     WITH line AS MATERIALIZED (${lines}),
     ${placeLines(bankId, null)},
@@ -50,7 +46,7 @@ export function placeUnknown(
         AND e.identified_by = p.identified_by AND e.identifier = p.identifier AND e.direction = p.e_direction
         AND e.matched_by IS NULL),
     extra AS (
-      SELECT id, direction, day, amount, currency, reference, is_reversal, charge, refund, is_extra,
+      SELECT id, direction, day, amount, currency, reference, charge, refund, is_extra,
         verdict = 'amount_differs' AND is_extra AND identifier IS NOT NULL AS differs,
         first_reported_in AS first_matched_by, reported_in AS matched_by
       FROM ranked WHERE is_extra IS NOT NULL AND charge IS NOT NULL AND reported_in IS NOT NULL),

@@ -1,6 +1,9 @@
 import { businessDaysBefore } from '../../domain/business-day';
 import type { Executor } from '../pool/connection';
-import { sql, type Fragment } from '../pool/statement';
+import { raw, sql, type Fragment } from '../pool/statement';
+import { LACKED } from './find-missing';
+
+/** Bookings that no file has yet: those that files do not reach, and all by their age. */
 
 /** Settlements of a bank that its files do not reach, so that nobody can miss them. */
 export interface Unreached {
@@ -44,11 +47,11 @@ export const unreachedThrough = (db: Executor, day: string): Promise<Unreached[]
   );
 
 /** SQL: the day from which on bookings of the bank are expected. */
-export const beginsOf = (bankId: Fragment) => sql`coalesce((
+const beginsOf = (bankId: Fragment) => sql`coalesce((
   SELECT begins FROM expectations WHERE expectations.bank_id = ${bankId}), '-infinity')`;
 
 /** As the index has them. */
-export const IN_NO_FILE = sql`e.matched_by IS NULL AND e.reported_in IS NULL AND e.ended_at IS NULL
+const IN_NO_FILE = sql`e.matched_by IS NULL AND e.reported_in IS NULL AND e.ended_at IS NULL
   AND e.written_off_at IS NULL`;
 
 /** @param asked SQL of banks, and of the last settlement day that counts */
@@ -74,4 +77,37 @@ function unreached(db: Executor, asked: Fragment, atMost: number): Promise<Unrea
             AND e.settlement_day > coalesce(f.reached, '-infinity')
           ORDER BY e.settlement_day LIMIT ${atMost}) AS oldest) AS e
     WHERE bookings > 0 ORDER BY a.bank_id, c.currency`;
+}
+
+/** Days since the settlement that a booking of each age is past. */
+const AGES = [0, 7, 30, 90];
+
+/** Bookings of a bank without a line, of one age and currency. */
+interface WithoutLine {
+  currency: string;
+  olderThanDays: number;
+  bookings: number;
+  /** Minor units. */
+  amount: bigint;
+  /** The oldest settlement day of these. */
+  since: string;
+}
+
+/** Bookings that no file has: they may come yet, or their exception is not resolved. */
+export function bookingsWithoutLine(db: Executor, bankId: string): Promise<WithoutLine[]> {
+  const asked = sql`e.bank_id = ${bankId} AND e.matched_by IS NULL AND e.ended_at IS NULL`;
+  return db.rows<WithoutLine>`
+    WITH without_line AS (
+      (SELECT e.currency, e.amount, e.settlement_day FROM expected_bookings e
+       WHERE ${asked} AND ${IN_NO_FILE} AND e.settlement_day >= ${beginsOf(sql`${bankId}`)}
+       ORDER BY e.settlement_day LIMIT ${ADDED_UP_MAX})
+      UNION ALL
+      SELECT e.currency, e.amount, e.settlement_day
+      FROM reconciliation_exceptions x JOIN expected_bookings e ON ${asked} AND e.reported_in IS NOT NULL
+        AND ${raw(LACKED)}
+      WHERE x.kind = 'missing_at_bank' AND x.state <> 'resolved' AND ${bankId} IN (x.bank_id, x.payee_bank_id))
+    SELECT currency::text, coalesce((${AGES}::int[])[width_bucket(
+        (clock_timestamp() AT TIME ZONE ${db.timeZone})::date - settlement_day - 1, ${AGES}::int[])], 0) AS older_than_days,
+      count(*)::int AS bookings, sum(amount)::bigint AS amount, min(settlement_day)::text AS since
+    FROM without_line GROUP BY 1, 2 ORDER BY 1, 2`;
 }

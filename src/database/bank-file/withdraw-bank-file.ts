@@ -142,10 +142,8 @@ async function withdrawExceptions(
     SELECT id, billing_request_id FROM reconciliation_exceptions
     WHERE ${bankId} IN (bank_id, payee_bank_id) AND ${statementId} IN (first_reported_in, reported_in) AND id > ${after}
     ORDER BY id LIMIT ${raw(CHARGES)}`;
-  await lockCharges(
-    trx,
-    found.flatMap(({ billingRequestId }) => billingRequestId ?? []),
-  );
+  const charges = found.map(({ billingRequestId }) => billingRequestId);
+  await lockCharges(trx, charges);
   const ids = found.map(({ id }) => id);
   const alone = await trx.rows<{ id: string; ends: boolean }>`
     UPDATE reconciliation_exceptions x SET ${filesLeft('x', 'first_reported_in', 'reported_in', statementId)},
@@ -153,7 +151,7 @@ async function withdrawExceptions(
     WHERE id = ANY(${ids})
     RETURNING id, withdrawn AND (kind IN ('missing_at_bank', 'amount_differs') OR billing_request_id IS NULL)
       AND ${raw(IS_ALL_SAID)} AS ends`;
-  const ended = alone.flatMap(({ id, ends }) => (ends ? [id] : []));
+  const ended = alone.filter(({ ends }) => ends);
   await endWithoutMoney(trx, 'network', ended, 'no_difference');
   const last = ids.at(-1);
   return last === undefined ? undefined : [last];

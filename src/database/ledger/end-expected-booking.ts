@@ -1,28 +1,30 @@
 import type { Executor } from '../pool/connection';
-import type { Direction } from '../../domain/books/bank-file';
+import { sql, type Fragment } from '../pool/statement';
 
 /**
  * Bookings that banks are to have in their files. A booking is expected from its ledger entry on
  * (`postEntries`), until a file has it, or until its money is found not to have moved.
  */
 
-export interface BookingInDoubt {
-  bankId: string;
-  /** Null for a credit that the payee's bank lacks: that bank has an id of its own for it. */
-  bankTransactionId: string | null;
-  direction: Direction;
-  /** The amount to be booked; null for the amount of the charge, or of the refund. */
-  amount: bigint | null;
-  currency: string | null;
-  /** Null if the booking is missing at the bank. */
-  bookedAmount: bigint | null;
-  bookedCurrency: string | null;
-  /** The reference of an unknown line that looks like a reference of ours. */
-  reference: string | null;
-  /** The day of an unknown line, as the bank wrote it. */
-  bookedOn?: string | null;
-  /** The file of the bank that reports it. */
-  reportedIn?: string;
+/**
+ * Takes the lines of bookings from them: they settle nothing. The caller holds the charges locked.
+ *
+ * @param which SQL of rows of the bookings, each with its `reference`
+ * @param ends whether the bookings are expected no more
+ */
+export async function freeLines(trx: Executor, which: Fragment, ends: boolean): Promise<void> {
+  await trx.rows`
+    WITH its AS MATERIALIZED (${which}),
+    extra AS (
+      INSERT INTO extra_bookings (bank_id, bank_transaction_id, direction, booked_on, amount, currency, reference,
+        billing_request_id, refund_id, is_extra, first_matched_by, matched_by)
+      SELECT bank_id, coalesce(booked_id, identifier), direction, booked_on, amount, currency, reference,
+        billing_request_id, refund_id, true, first_matched_by, matched_by
+      FROM its WHERE matched_by IS NOT NULL ON CONFLICT DO NOTHING)
+    UPDATE expected_bookings e SET ended_at = CASE WHEN ${ends}::boolean THEN clock_timestamp() ELSE e.ended_at END,
+      booked_on = NULL, booked_id = NULL, first_matched_by = NULL, matched_by = NULL
+    FROM its i WHERE e.bank_id = i.bank_id AND e.identified_by = i.identified_by AND e.identifier = i.identifier
+      AND e.direction = i.direction`;
 }
 
 /**
@@ -31,31 +33,21 @@ export interface BookingInDoubt {
  * it, which a file may have had before, settles nothing. The caller holds the charge locked.
  */
 export async function endExpected(trx: Executor, exceptionId: string): Promise<void> {
-  await trx.rows`
-    WITH its AS MATERIALIZED (
-      SELECT e.*, coalesce(r.reference, b.reference) AS reference
-      FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
-        LEFT JOIN refunds r ON r.id = x.refund_id
-        JOIN expected_bookings e ON e.bank_id = b.bank_id AND e.identified_by = 'bankTransactionId'
-          AND e.identifier = CASE WHEN x.kind IN ('missing_at_bank', 'amount_differs')
-            AND x.bank_transaction_id IS NOT NULL
-            THEN x.bank_transaction_id ELSE coalesce(r.bank_transaction_id, b.bank_transaction_id) END
-          AND e.refund_id IS NOT DISTINCT FROM r.id
-          -- A reversal may have the id of its debit.
-          AND e.direction = CASE WHEN x.kind = 'missing_at_bank' THEN x.direction
-            WHEN e.identifier <> coalesce(r.bank_transaction_id, b.bank_transaction_id) THEN e.direction
-            WHEN r.id IS NULL THEN 'debit' ELSE 'credit' END
-      WHERE x.id = ${exceptionId}),
-    extra AS (
-      INSERT INTO extra_bookings (bank_id, bank_transaction_id, direction, booked_on, amount, currency, reference,
-        billing_request_id, refund_id, is_extra, first_matched_by, matched_by)
-      SELECT bank_id, coalesce(booked_id, identifier), direction, booked_on, amount, currency, reference,
-        billing_request_id, refund_id, true, first_matched_by, matched_by
-      FROM its WHERE matched_by IS NOT NULL ON CONFLICT DO NOTHING)
-    UPDATE expected_bookings e SET ended_at = clock_timestamp(), booked_on = NULL, booked_id = NULL,
-      first_matched_by = NULL, matched_by = NULL
-    FROM its i WHERE e.bank_id = i.bank_id AND e.identified_by = i.identified_by AND e.identifier = i.identifier
-      AND e.direction = i.direction`;
+  const which = sql`
+    SELECT e.*, coalesce(r.reference, b.reference) AS reference
+    FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
+      LEFT JOIN refunds r ON r.id = x.refund_id
+      JOIN expected_bookings e ON e.bank_id = b.bank_id AND e.identified_by = 'bankTransactionId'
+        AND e.identifier = CASE WHEN x.kind IN ('missing_at_bank', 'amount_differs')
+          AND x.bank_transaction_id IS NOT NULL
+          THEN x.bank_transaction_id ELSE coalesce(r.bank_transaction_id, b.bank_transaction_id) END
+        AND e.refund_id IS NOT DISTINCT FROM r.id
+        -- A reversal may have the id of its debit.
+        AND e.direction = CASE WHEN x.kind = 'missing_at_bank' THEN x.direction
+          WHEN e.identifier <> coalesce(r.bank_transaction_id, b.bank_transaction_id) THEN e.direction
+          WHEN r.id IS NULL THEN 'debit' ELSE 'credit' END
+    WHERE x.id = ${exceptionId}`;
+  await freeLines(trx, which, true);
 }
 
 /**

@@ -128,29 +128,20 @@ export const IS_BOOKED = `EXISTS (
 export async function endWithoutMoney(
   trx: Executor,
   cause: 'bank' | 'network',
-  exceptionIds: string[],
+  exceptions: { id: string }[],
   resolution: Resolution,
   bankTransactionId: string | null = null,
 ): Promise<void> {
-  if (exceptionIds.length === 0) return;
-  const end = { cause, resolution, bankTransactionId, undoes: false, writtenOff: 0n };
-  await endExceptions(trx, exceptionIds, end);
+  // Each charge that settles passes here, and hardly any has an exception.
+  if (exceptions.length === 0) return;
+  const ids = exceptions.map(({ id }) => id);
+  await endExceptions(trx, ids, { cause, resolution, bankTransactionId, undoes: false, writtenOff: 0n });
 }
 
-/** Ends an exception that a later event explains, unless its bank's files show otherwise. */
-async function endUnbooked(
-  trx: Executor,
-  cause: 'bank' | 'network',
-  resolution: Resolution,
-  exceptionIds: string[],
-): Promise<void> {
-  const free = await trx.rows<{ id: string }>`
-    SELECT id FROM reconciliation_exceptions x WHERE id = ANY(${exceptionIds}) AND NOT ${raw(IS_BOOKED)}`;
-  const ids = free.map(({ id }) => id);
-  await endWithoutMoney(trx, cause, ids, resolution);
-}
-
-/** Ends exceptions of charges, or of one refund, that a later event explains in full. */
+/**
+ * Ends exceptions of charges, or of one refund, that a later event explains in full, unless their
+ * bank's files show otherwise.
+ */
 export async function endExplained(
   trx: Executor,
   cause: 'bank' | 'network',
@@ -168,11 +159,9 @@ export async function endExplained(
     SELECT id FROM reconciliation_exceptions x
     WHERE billing_request_id = ANY(${billingRequestIds}) AND refund_id IS NOT DISTINCT FROM ${refundId}
       AND kind = ${kind} AND state <> 'resolved' AND NOT EXISTS (
-        SELECT FROM exception_answers a WHERE a.exception_id = x.id AND a.kind NOT IN (x.kind, ${beneath}))`;
-  const ids = found.map(({ id }) => id);
-  // Each charge that settles passes here, and hardly any has an exception.
-  if (ids.length === 0) return;
-  await endUnbooked(trx, cause, resolution, ids);
+        SELECT FROM exception_answers a WHERE a.exception_id = x.id AND a.kind NOT IN (x.kind, ${beneath}))
+      AND NOT ${raw(IS_BOOKED)}`;
+  await endWithoutMoney(trx, cause, found, resolution);
 }
 
 export async function endDuplicates(
@@ -189,8 +178,10 @@ export async function endDuplicates(
 
 /** Ends an exception that the bank's next file explains. Locks the charge. */
 export async function endMatchedException(trx: Executor, exceptionId: string): Promise<void> {
-  await lockChargeOfException(trx, { exceptionId, bankId: null });
-  await endUnbooked(trx, 'network', 'no_difference', [exceptionId]);
+  await lockChargeOfException(trx, exceptionId, null);
+  const free = await trx.rows<{ id: string }>`
+    SELECT id FROM reconciliation_exceptions x WHERE id = ${exceptionId} AND NOT ${raw(IS_BOOKED)}`;
+  await endWithoutMoney(trx, 'network', free, 'no_difference');
 }
 
 /**
@@ -199,13 +190,11 @@ export async function endMatchedException(trx: Executor, exceptionId: string): P
  */
 export async function lockChargeOfException(
   trx: Executor,
-  of: { exceptionId: string; bankId: string | null },
+  exceptionId: string,
+  bankId: string | null,
 ): Promise<void> {
-  const charges = await trx.rows<{ id: string }>`
-    SELECT billing_request_id AS id FROM reconciliation_exceptions
-    WHERE id = ${of.exceptionId} AND bank_id = coalesce(${of.bankId}, bank_id) AND billing_request_id IS NOT NULL`;
-  await lockCharges(
-    trx,
-    charges.map(({ id }) => id),
-  );
+  const found = await trx.row<{ charge: string | null }>`
+    SELECT billing_request_id AS charge FROM reconciliation_exceptions
+    WHERE id = ${exceptionId} AND bank_id = coalesce(${bankId}, bank_id)`;
+  if (found) await lockCharges(trx, [found.charge]);
 }

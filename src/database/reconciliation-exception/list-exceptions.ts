@@ -274,3 +274,14 @@ export async function unresolvedExceptions(db: Executor): Promise<Backlog[]> {
             ORDER BY recorded_at, id LIMIT ${COUNTED_MAX}) AS oldest) AS counted
     WHERE counted.count > 0 ORDER BY k.kind`;
 }
+
+/** A hundred banks at their limit of open exceptions: a second of Postgres. */
+const ADDED_UP_MAX = 1_000_000;
+
+/** Unresolved exceptions of each kind and currency, and the minor units that they are about. */
+export const sumUnresolved = (db: Executor) =>
+  db.rows<{ kind: ExceptionKind; currency: string; count: number; amount: bigint }>`
+    SELECT kind, currency::text, count(*)::int AS count, sum(amount)::bigint AS amount FROM (
+      SELECT kind, currency, amount FROM reconciliation_exceptions WHERE state <> 'resolved'
+      LIMIT ${ADDED_UP_MAX}) AS unresolved
+    GROUP BY 1, 2 ORDER BY 1, 2`;

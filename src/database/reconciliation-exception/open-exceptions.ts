@@ -1,8 +1,8 @@
 import { reasonForAudit } from '../../domain/charge';
+import type { Direction } from '../../domain/books/bank-file';
 import type { Cause } from '../../domain/words/timeline';
 import type { AnswerKind, ExceptionKind, Said } from '../../domain/books/reconciliation-exception';
 import { alignSpending } from '../agreement/spending-limit';
-import type { BookingInDoubt } from '../ledger/end-expected-booking';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { newId } from '../identifier/new-id';
@@ -17,13 +17,32 @@ import { writeExceptions, type ChangedException } from './write-exceptions';
  * hold agreements and charges locked.
  */
 
-export interface NewException {
+/** A booking that a bank's file has, or that its files lack. */
+export interface BookingInDoubt {
+  bankId: string;
+  /** Null for a credit that the payee's bank lacks: that bank has an id of its own for it. */
+  bankTransactionId: string | null;
+  direction: Direction;
+  /** The amount to be booked; left out for the amount of the charge, or of the refund. */
+  amount?: bigint | null;
+  currency?: string | null;
+  /** Null if the booking is missing at the bank. */
+  bookedAmount: bigint | null;
+  bookedCurrency: string | null;
+  /** The reference of an unknown line that looks like a reference of ours. */
+  reference: string | null;
+  /** The day of an unknown line, as the bank wrote it. */
+  bookedOn?: string | null;
+  /** The file of the bank that reports it. */
+  reportedIn?: string;
+}
+
+export interface NewException extends Partial<BookingInDoubt> {
   kind: ExceptionKind;
   /** Null for a booking that is unknown here. */
   billingRequestId: string | null;
   /** Set if the exception is about a refund of the charge. */
   refundId: string | null;
-  booking?: BookingInDoubt;
 }
 
 /** A bank's answer to a charge, or to a refund, by which money may have moved. */
@@ -85,19 +104,19 @@ async function insertExceptions(
   exceptions: (NewException & { id: string })[],
 ): Promise<ChangedException[]> {
   if (exceptions.length === 0) return [];
-  const given = recordsOf(exceptions.map(({ booking, ...one }) => ({ ...one, ...booking })));
   const opened = await trx.rows<ChangedException>`
     INSERT INTO reconciliation_exceptions AS x (id, kind, billing_request_id, refund_id, bank_id, reference,
       amount,
       currency, bank_transaction_id, direction, booked_amount, booked_currency, booked_on, first_reported_in,
       reported_in, opened_at)
-    SELECT g.id, g.kind, b.id, r.id, g.bank_id, g.reference, coalesce(g.amount, r.amount, b.amount),
-      coalesce(g.currency, b.currency),
+    SELECT g.id, g.kind, b.id, r.id, g.bank_id, g.reference,
+      CASE g.kind WHEN 'unknown_here' THEN g.booked_amount ELSE coalesce(g.amount, r.amount, b.amount) END,
+      CASE g.kind WHEN 'unknown_here' THEN g.booked_currency ELSE coalesce(g.currency, b.currency) END,
       -- A payee's bank's id is its own: both banks see the exception of the payment.
       CASE WHEN g.bank_id <> b.bank_id THEN NULL ELSE g.bank_transaction_id END, g.direction, g.booked_amount,
       g.booked_currency, g.booked_on, g.reported_in, g.reported_in,
       settling_now(coalesce(b.biller_id, g.bank_id))
-    FROM jsonb_to_recordset(${given}::jsonb) AS g (id text, kind text, billing_request_id text,
+    FROM jsonb_to_recordset(${recordsOf(exceptions)}::jsonb) AS g (id text, kind text, billing_request_id text,
       refund_id text,
         bank_id text, bank_transaction_id text, direction text, amount bigint, currency text,
         booked_amount bigint,

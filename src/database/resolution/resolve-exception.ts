@@ -56,7 +56,7 @@ export async function resolveException(
   exceptionId: string,
   finding: Finding,
 ): Promise<ResolvedException> {
-  const one = await lockException(trx, by, exceptionId);
+  const one = await lockException(trx, exceptionId, by.cause === 'bank' ? by.bankId : null);
   const { state, bankId, writesOff } = one;
   const { resolution } = finding;
   const after = { exceptionId, state: 'resolved', resolution } as const;
@@ -164,14 +164,13 @@ const WRITES_OFF = `(CASE
   WHEN x.kind = 'amount_differs' THEN x.amount
   ELSE 0 END)::bigint`;
 
-/** @throws Failure not_found, also of another bank's */
+/** @param bankId null for any bank @throws Failure not_found, also of another bank's */
 async function lockException(
   trx: Transaction,
-  by: Resolver,
   exceptionId: string,
+  bankId: string | null,
 ): Promise<ExceptionToResolve> {
-  const own = { exceptionId, bankId: by.cause === 'bank' ? by.bankId : null };
-  await lockChargeOfException(trx, own);
+  await lockChargeOfException(trx, exceptionId, bankId);
   // Read once the charge is locked: until then another caller may resolve the exception.
   const found = await trx.row<ExceptionToResolve>`
     SELECT x.id AS exception_id, x.kind, x.state, x.resolution, x.bank_id, x.assignee, x.amount, x.currency,
@@ -185,7 +184,7 @@ async function lockException(
         AND NOT ${raw(IS_OF_ANOTHER)} AS stands_for_it
     FROM reconciliation_exceptions x LEFT JOIN billing_requests b ON b.id = x.billing_request_id
       LEFT JOIN refunds r ON r.id = x.refund_id
-    WHERE x.id = ${own.exceptionId} AND x.bank_id = coalesce(${own.bankId}, x.bank_id) FOR UPDATE OF x`;
+    WHERE x.id = ${exceptionId} AND x.bank_id = coalesce(${bankId}, x.bank_id) FOR UPDATE OF x`;
   if (!found) throw new Failure('not_found', UNKNOWN_EXCEPTION);
   return found;
 }
@@ -220,7 +219,7 @@ export async function moneyOfFinding(
   exceptionId: string,
   finding: Finding,
 ): Promise<{ amount: bigint; currency: string } | undefined> {
-  const one = await lockException(trx, { cause: 'bank', bankId, note: null }, exceptionId);
+  const one = await lockException(trx, exceptionId, bankId);
   // A line may have booked another amount, or currency, than the ledger would move.
   const { atStake: amount, stakeCurrency: currency } = one;
   if (one.state === 'resolved' || amount === null || currency === null) return undefined;
@@ -319,7 +318,7 @@ export async function takeBanksAnswer(
  */
 export async function takeAsOperator(trx: Transaction, by: Actor, exceptionId: string): Promise<void> {
   const { actor: assignee, reason: note } = by;
-  const before = await lockException(trx, { cause: 'operator', note }, exceptionId);
+  const before = await lockException(trx, exceptionId, null);
   const { state, bankId } = before;
   if (state === 'resolved') throw new Failure('already_resolved', 'The exception is resolved already.');
   if (before.assignee === assignee) return;
