@@ -14,15 +14,12 @@ import { EXCEPTION_KINDS, RESOLUTIONS } from '../domain/books/reconciliation-exc
 import { command, onEngine } from './command';
 import { anyRing } from './engine';
 import { operator, parsedOption, reasonOption, type Explained } from './options';
-import { factsOf, shortName, tableOf } from './output';
+import { factsOf, shortName, tableOf, TABLE_ROWS_MAX } from './output';
 
 /**
  * `assent exceptions`: records of the network and a bank that may differ, for the operator to
  * resolve.
  */
-
-/** The table is laid out whole in memory, and no operator reads more rows at once. */
-const LISTED_MAX = 1_000;
 
 type Filter = Parameters<typeof operatorsExceptions>[1] & { entity?: string };
 type Found = Explained & Pick<Finding, 'resolution'> & Partial<Finding>;
@@ -34,10 +31,12 @@ export function fill(exceptions: Command): void {
     .option('--entity <id>', 'only those of this bank, merchant or provider')
     .action(
       onEngine(async (db, _config, { entity: entityId, ...filter }: Filter) => {
-        const found = await operatorsExceptions(db, { ...filter, entityId }, LISTED_MAX + 1);
-        const listed = found.slice(0, LISTED_MAX);
-        if (found.length > LISTED_MAX) {
-          process.stderr.write(`These are the oldest ${LISTED_MAX}: narrow it with --kind or --entity.\n`);
+        const found = await operatorsExceptions(db, { ...filter, entityId }, TABLE_ROWS_MAX + 1);
+        const listed = found.slice(0, TABLE_ROWS_MAX);
+        if (found.length > TABLE_ROWS_MAX) {
+          process.stderr.write(
+            `These are the oldest ${TABLE_ROWS_MAX}: narrow it with --kind or --entity.\n`,
+          );
         }
         return { json: { exceptions: listed.map(shown) }, text: exceptionsTable(listed) };
       }, anyRing),
