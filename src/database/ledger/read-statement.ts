@@ -81,8 +81,6 @@ export const ofTheDay = (
   AND p.entry_id <= (SELECT max(id) FROM ledger_entries WHERE settlement_day = ${date})
   AND e.settlement_day = ${date}`;
 
-const endOf = (date: string, timeZone: string) => dayBegin(sql`${date}::date + 1`, timeZone);
-
 export interface Finality {
   /** Whether the day, or the month, is final: all of its days are. */
   final: boolean;
@@ -187,7 +185,7 @@ export async function readTotals(db: Executor, of: StatementOf): Promise<Stateme
 }
 
 async function openExceptions(db: Executor, { party, days, currency }: StatementOf): Promise<number> {
-  const end = endOf(days.last, db.timeZone);
+  const end = dayBegin(sql`${days.last}::date + 1`, db.timeZone);
   const { count } = await customPlan(db).oneRow<{ count: number }>`
     SELECT count(*)::int AS count FROM reconciliation_exceptions
     WHERE (${joined(sidesOf(party), ' OR ')}) AND currency = ${currency}

@@ -6,14 +6,8 @@ import { openBody, readBodies, type EncryptedBody } from '../webhook/read-body';
 
 /** The charges, schedules and intents that a reference or an id leads to. */
 export interface Subject {
-  chargeIds: string[];
-  scheduleIds: string[];
-  intentIds: string[];
-  agreementIds: string[];
-  /** Exceptions of a bank's bookings that belong to no charge. */
-  exceptionIds: string[];
-  /** Deliveries asked for by their own id, beside the timeline's. */
-  deliveryIds: string[];
+  /** Exceptions that belong to no charge, and deliveries asked for by their own id. */
+  ids: Record<Kind, string[]>;
   /** Only the latest are listed: a schedule has more charges, or an agreement more intents. */
   cut: boolean;
 }
@@ -30,37 +24,41 @@ const LEADS_TO = `CASE WHEN x.billing_request_id IS NULL THEN 'exception' ELSE '
 /** More than the hundred items of a webhook lead to. */
 const FOUND_MAX = 1_000;
 
+type Kind = 'charge' | 'schedule' | 'intent' | 'agreement' | 'exception' | 'delivery';
+
 interface Found {
-  kind: 'charge' | 'schedule' | 'intent' | 'agreement' | 'exception' | 'delivery';
+  kind: Kind;
   id: string;
 }
 
-const idsOf = (found: Found[], kind: Found['kind']) => [
+const idsOf = (found: Found[], kind: Kind) => [
   ...new Set(found.filter((one) => one.kind === kind).map(({ id }) => id)),
 ];
 
 /** Undefined where nothing has this reference or id. */
 export async function findSubject(db: Executor, given: string): Promise<Subject | undefined> {
   const first = await lookUp(db, [given]);
-  const deliveryIds = idsOf(first, 'delivery');
-  const bodies = await readBodies(db, deliveryIds);
+  const delivery = idsOf(first, 'delivery');
+  const bodies = await readBodies(db, delivery);
   const named = bodies.flatMap((one) => idsInBody(db.keyring, one));
   const found = [...first, ...(await lookUp(db, named))];
   if (found.length === 0) return undefined;
   const billed = await db.rows<{ id: string }>`
     SELECT id FROM billing_requests WHERE schedule_id = ANY(${idsOf(first, 'schedule')})
     ORDER BY schedule_id, billing_n DESC, attempt DESC LIMIT ${CHARGES_MAX + 1}`;
-  const agreementIds = idsOf(found, 'agreement');
+  const agreement = idsOf(found, 'agreement');
   const asked = await db.rows<{ id: string }>`
-    SELECT id FROM intents WHERE agreement_id = ANY(${agreementIds}) ORDER BY agreement_id, id DESC
+    SELECT id FROM intents WHERE agreement_id = ANY(${agreement}) ORDER BY agreement_id, id DESC
     LIMIT ${INTENTS_MAX + 1}`;
   return {
-    chargeIds: [...idsOf(found, 'charge'), ...billed.slice(0, CHARGES_MAX).map(({ id }) => id)],
-    scheduleIds: idsOf(found, 'schedule'),
-    intentIds: [...new Set([...idsOf(found, 'intent'), ...asked.slice(0, INTENTS_MAX).map(({ id }) => id)])],
-    agreementIds,
-    exceptionIds: idsOf(found, 'exception'),
-    deliveryIds,
+    ids: {
+      charge: [...idsOf(found, 'charge'), ...billed.slice(0, CHARGES_MAX).map(({ id }) => id)],
+      schedule: idsOf(found, 'schedule'),
+      intent: [...new Set([...idsOf(found, 'intent'), ...asked.slice(0, INTENTS_MAX).map(({ id }) => id)])],
+      agreement,
+      exception: idsOf(found, 'exception'),
+      delivery,
+    },
     cut: billed.length > CHARGES_MAX || asked.length > INTENTS_MAX,
   };
 }

@@ -75,23 +75,18 @@ export async function findTimeline(db: Executor, given: string): Promise<Timelin
 /** The timeline of a charge alone, with its refunds, reversals and exceptions. */
 export const readTimelineOfCharge = (db: Executor, billingRequestId: string): Promise<Timeline | undefined> =>
   readTimeline(db, {
-    chargeIds: [billingRequestId],
-    scheduleIds: [],
-    intentIds: [],
-    agreementIds: [],
-    exceptionIds: [],
-    deliveryIds: [],
+    ids: { charge: [billingRequestId], schedule: [], intent: [], agreement: [], exception: [], delivery: [] },
     cut: false,
   });
 
 async function readTimeline(db: Executor, subject: Subject): Promise<Timeline | undefined> {
-  const charges = await readCharges(db, subject.chargeIds);
-  const resources: Resource[] = [...charges, ...(await readOthers(db, subject))];
+  const charges = await readCharges(db, subject.ids.charge);
+  const resources: Resource[] = [...charges, ...(await readOthers(db, subject.ids))];
   // A bank's transaction may outlive what it settled, which a restored back-up lacks.
-  if (resources.length === 0 && subject.deliveryIds.length === 0) return undefined;
+  if (resources.length === 0 && subject.ids.delivery.length === 0) return undefined;
   const ids = resources.map(({ id }) => id);
   const parties = [...new Set(resources.flatMap((one) => one.parties))];
-  const certain = [...subject.deliveryIds, ...resources.flatMap(({ asked }) => asked)];
+  const certain = [...subject.ids.delivery, ...resources.flatMap(({ asked }) => asked)];
   const limit = STEPS_MAX + 1;
 
   const billings = charges.filter(({ scheduleId }) => scheduleId !== null && !ids.includes(scheduleId));
@@ -142,7 +137,7 @@ async function readTimeline(db: Executor, subject: Subject): Promise<Timeline | 
   });
   const all = inOrder([...steps, ...audited]);
   return {
-    about: [...resources.map(aboutOf), ...subject.deliveryIds.map(aboutDelivery)],
+    about: [...resources.map(aboutOf), ...subject.ids.delivery.map(aboutDelivery)],
     steps: all.slice(-STEPS_MAX),
     cut: subject.cut || all.length > STEPS_MAX,
   };
@@ -207,40 +202,37 @@ async function readCharges(db: Executor, chargeIds: string[]): Promise<Charge[]>
 /** Refunds, returns, reversals, exceptions, schedules, intents and agreements read at most. */
 const OTHERS_MAX = 1_000;
 
-async function readOthers(
-  db: Executor,
-  { chargeIds, scheduleIds, intentIds, agreementIds, exceptionIds }: Subject,
-): Promise<Resource[]> {
+async function readOthers(db: Executor, ids: Subject['ids']): Promise<Resource[]> {
   return customPlan(db).rows<Resource>`
     SELECT r.id, 'refund' AS kind, r.reference, r.status, r.amount::bigint, r.currency::text, r.bank_id,
       r.merchant_id, '${raw(workflowIds.refund(''))}' || r.id AS workflow_id, NULL AS batch_id,
       ${raw(parties('r'))}], NULL) AS parties, r.status = 'pending' AS is_open, r.bank_delivery_ids AS asked
-    FROM refunds r WHERE r.billing_request_id = ANY(${chargeIds})
+    FROM refunds r WHERE r.billing_request_id = ANY(${ids.charge})
     UNION ALL SELECT r.return_transaction_id, 'refund_return', r.return_reference, 'completed',
       r.amount::bigint, r.currency::text,
       r.bank_id, r.merchant_id, NULL, NULL, ${raw(parties('r'))}], NULL), false, '{}'
-    FROM refunds r WHERE r.billing_request_id = ANY(${chargeIds}) AND r.returned_at IS NOT NULL
+    FROM refunds r WHERE r.billing_request_id = ANY(${ids.charge}) AND r.returned_at IS NOT NULL
     UNION ALL SELECT v.transaction_id, 'reversal', v.reference, 'completed', v.amount::bigint,
       v.currency::text, v.bank_id,
       v.merchant_id, NULL, NULL, ${raw(parties('v'))}, v.payee_bank_id], NULL), false, '{}'
-    FROM reversals v WHERE v.billing_request_id = ANY(${chargeIds})
+    FROM reversals v WHERE v.billing_request_id = ANY(${ids.charge})
     UNION ALL SELECT x.id, 'exception', x.reference, x.state, x.amount::bigint, x.currency::text, x.bank_id,
       x.merchant_id, NULL, NULL, ${raw(parties('x'))}, x.payee_bank_id], NULL), x.state <> 'resolved', '{}'
-    FROM (SELECT * FROM reconciliation_exceptions WHERE billing_request_id = ANY(${chargeIds})
+    FROM (SELECT * FROM reconciliation_exceptions WHERE billing_request_id = ANY(${ids.charge})
           UNION ALL
           SELECT * FROM reconciliation_exceptions
-          WHERE id = ANY(${exceptionIds}) AND billing_request_id IS NULL) AS x
+          WHERE id = ANY(${ids.exception}) AND billing_request_id IS NULL) AS x
     UNION ALL SELECT s.id, 'schedule', NULL, s.status, s.amount::bigint, s.currency::text, s.bank_id,
       s.merchant_id, '${raw(workflowIds.recurring(''))}' || s.id, NULL, ${raw(parties('s'))}], NULL),
       s.acts_at IS NOT NULL, '{}'
-    FROM schedules s WHERE s.id = ANY(${scheduleIds})
+    FROM schedules s WHERE s.id = ANY(${ids.schedule})
     UNION ALL SELECT i.id, 'intent', i.reference, i.status, NULL::bigint, i.currency::text, i.bank_id,
       i.merchant_id, i.workflow_id, i.batch_id, ARRAY[i.bank_id, i.merchant_id], i.status = 'pending',
       array_remove(ARRAY[i.bank_delivery_id], NULL)
-    FROM intents i WHERE i.id = ANY(${intentIds})
+    FROM intents i WHERE i.id = ANY(${ids.intent})
     UNION ALL SELECT a.id, 'agreement', NULL, a.decision, NULL::bigint, a.currency::text, a.bank_id,
       a.merchant_id, NULL, NULL, ARRAY[a.bank_id, a.merchant_id], false, '{}'
-    FROM agreements a WHERE a.id = ANY(${agreementIds})
+    FROM agreements a WHERE a.id = ANY(${ids.agreement})
     LIMIT ${OTHERS_MAX}`;
 }
 
