@@ -13,11 +13,6 @@ import { workOnFile } from './receive-bank-file';
 /** Bookings of one transaction, and of one page of differences. */
 const PAGE = 1_000;
 
-/** SQL: whether an exception `x` is about the lack of a booking `e`. */
-export const LACKED = `
-  e.identified_by = CASE WHEN x.bank_transaction_id IS NULL THEN 'reference' ELSE 'bankTransactionId' END
-  AND e.identifier = coalesce(x.bank_transaction_id, x.reference) AND e.direction = x.direction`;
-
 /**
  * The last day, by currency and under `*` for all, whose bookings a bank should have made by the
  * days that its files reach. A bank keeps the business days of its customers' country.

@@ -7,7 +7,7 @@ import { endWithoutMoney } from '../reconciliation-exception/end-exceptions';
 import { openExceptions, type NewException } from '../reconciliation-exception/open-exceptions';
 import { takeBackWriteOff } from '../reversal/write-off-charge';
 import { isUnsettled } from './place-lines';
-import { placeUnknown, unknownLines } from './place-unknown-lines';
+import { placeUnknown, unknownLines, type Placed } from './place-unknown-lines';
 
 /**
  * Judges what banks have booked of a charge and its refunds beside their expected bookings, from
@@ -53,11 +53,9 @@ export async function judgeBookings(
 
 /**
  * An answer, or an extra booking, explains lines of its bank that were unknown until now.
- *
- * @returns their exceptions
  */
-async function adoptLines(trx: Executor, billingRequestIds: string[]): Promise<string[]> {
-  const adopted: string[] = [];
+async function adoptLines(trx: Executor, billingRequestIds: string[]): Promise<Placed[]> {
+  const adopted: Placed[] = [];
   const named = await trx.rows<{ bankId: string; ids: string[]; references: string[] }>`
     WITH charge AS (SELECT * FROM billing_requests WHERE id = ANY(${billingRequestIds})),
     exception AS (SELECT x.* FROM reconciliation_exceptions x JOIN charge b ON b.id = x.billing_request_id),
@@ -73,8 +71,7 @@ async function adoptLines(trx: Executor, billingRequestIds: string[]): Promise<s
     FROM named WHERE id IS NOT NULL GROUP BY bank_id`;
   for (const { bankId, ids, references } of named) {
     const which = sql`(x.bank_transaction_id = ANY(${ids}) OR x.reference = ANY(${references}))`;
-    const placed = await placeUnknown(trx, bankId, unknownLines(bankId, which));
-    adopted.push(...placed.flatMap(({ exceptionId, isPlaced }) => (isPlaced && exceptionId) || []));
+    adopted.push(...(await placeUnknown(trx, bankId, unknownLines(bankId, which))));
   }
   return adopted;
 }
@@ -82,7 +79,8 @@ async function adoptLines(trx: Executor, billingRequestIds: string[]): Promise<s
 /**
  * Ends exceptions of lines that have kept their place. A line whose pair breaks later is told anew.
  */
-export async function endPlaced(trx: Executor, exceptionIds: string[]): Promise<void> {
+export async function endPlaced(trx: Executor, lines: Placed[]): Promise<void> {
+  const exceptionIds = lines.flatMap((one) => (one.isPlaced && one.exceptionId) || []);
   if (exceptionIds.length === 0) return;
   const placed = await trx.rows<{ id: string }>`
     UPDATE reconciliation_exceptions x SET withdrawn = true
@@ -193,10 +191,7 @@ async function standBeside(trx: Executor, billingRequestIds: string[]): Promise<
 async function takeBackWriteOffs(trx: Executor, billingRequestIds: string[]): Promise<void> {
   const booked = await trx.rows<{ billingRequestId: string; isDebit: boolean }>`
     UPDATE expected_bookings e SET written_off_at = NULL
-    WHERE e.bank_id IN (
-        SELECT bank_id FROM billing_requests WHERE id = ANY(${billingRequestIds})
-        UNION SELECT payee_bank_id FROM billing_requests WHERE id = ANY(${billingRequestIds}))
-      AND e.billing_request_id = ANY(${billingRequestIds}) AND e.written_off_at IS NOT NULL AND e.matched_by IS NOT NULL
+    WHERE e.billing_request_id = ANY(${billingRequestIds}) AND e.written_off_at IS NOT NULL AND e.matched_by IS NOT NULL
     RETURNING e.billing_request_id, e.direction = 'debit' AS is_debit`;
   // The network bears debits alone.
   for (const { billingRequestId, isDebit } of booked)

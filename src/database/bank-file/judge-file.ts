@@ -1,7 +1,8 @@
 import { endMatchedException, IS_ALL_SAID } from '../reconciliation-exception/end-exceptions';
 import type { Transaction } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
-import { dueDays, LACKED } from './find-missing';
+import { LACKED } from '../ledger/end-expected-booking';
+import { dueDays } from './find-missing';
 import { endPlaced, IS_ITS_BOOKING, judgeBookings } from './judge-bookings';
 import { placeUnknown, unknownLines } from './place-unknown-lines';
 import type { Matching } from './match-lines';
@@ -27,9 +28,9 @@ export async function judgeFile(matching: Matching, statementId: string): Promis
   const { db, heartbeat } = matching;
   await inPages(matching, statementId, placeOfBank);
   const missing = await workOnFile(db, statementId, (trx, { bankId }) => foundMissing(trx, bankId));
-  for (const { exceptionId } of missing || []) {
+  for (const one of missing || []) {
     heartbeat();
-    await db.transaction((trx) => endMatchedException(trx, exceptionId));
+    await db.transaction((trx) => endMatchedException(trx, one));
   }
   await inPages(matching, statementId, placeOfFile);
   await inPages(matching, statementId, judgeNext);
@@ -48,21 +49,16 @@ async function inPages(matching: Matching, statementId: string, step: Step): Pro
 /** Places lines that earlier files had. Their exceptions end. */
 const placeOfBank: Step = async (trx, file, after, matching) => {
   const lines = await placeUnknown(trx, file.bankId, unknownLines(file.bankId, sql`x.id > ${after}`));
-  const placed = lines.filter(({ isPlaced }) => isPlaced);
-  await judge(trx, matching, file, [
-    ...new Set(placed.flatMap(({ billingRequestId }) => billingRequestId ?? [])),
-  ]);
-  await endPlaced(
-    trx,
-    placed.flatMap(({ exceptionId }) => exceptionId ?? []),
-  );
+  const charges = lines.flatMap((one) => (one.isPlaced && one.billingRequestId) || []);
+  await judge(trx, matching, file, [...new Set(charges)]);
+  await endPlaced(trx, lines);
   return lines.at(-1)?.exceptionId ?? undefined;
 };
 
 /** Missing bookings that a file has by now. */
 const foundMissing = (trx: Transaction, bankId: string) =>
-  trx.rows<{ exceptionId: string }>`
-    SELECT x.id AS exception_id FROM reconciliation_exceptions x JOIN expected_bookings e ON e.bank_id = ${bankId}
+  trx.rows<{ id: string; billingRequestId: string }>`
+    SELECT x.id, x.billing_request_id FROM reconciliation_exceptions x JOIN expected_bookings e ON e.bank_id = ${bankId}
       AND ${raw(LACKED)} AND e.matched_by IS NOT NULL
     WHERE ${bankId} IN (x.bank_id, x.payee_bank_id) AND x.kind = 'missing_at_bank' AND ${raw(IS_ALL_SAID)}`;
 

@@ -32,10 +32,10 @@ export async function readReached(db: Executor, bankId: string): Promise<Record<
     WITH reached AS (
       SELECT r.key AS currency, max(r.value) AS day FROM bank_statements s, jsonb_each_text(s.reaches) AS r
       WHERE s.bank_id = ${bankId} AND s.status = 'completed' GROUP BY 1)
-    SELECT own.currency, greatest(max(r.day), (SELECT day FROM reached WHERE currency = '*')) AS day FROM (
+    SELECT own.currency, max(r.day) AS day FROM (
       SELECT currency FROM reached WHERE currency <> '*'
       UNION SELECT currency::text FROM ledger_balances WHERE party_id = ${bankId}) AS own
-      LEFT JOIN reached r USING (currency)
-    GROUP BY 1 HAVING greatest(max(r.day), (SELECT day FROM reached WHERE currency = '*')) IS NOT NULL ORDER BY 1`;
+      JOIN reached r ON r.currency IN (own.currency, '*')
+    GROUP BY 1 ORDER BY 1`;
   return Object.fromEntries(found.map(({ currency, day }) => [currency, day]));
 }

@@ -185,13 +185,13 @@ export const placeLines = (bankId: string, statementId: string | null) => sql`
       SELECT * FROM (${onOtherSide(bankId)}) AS p ORDER BY rank LIMIT 1) AS p
     WHERE f.verdict IS NULL AND NOT EXISTS (SELECT FROM own o WHERE o.at = f.position)),
   placed AS (
-    SELECT ${WRITTEN}, f.verdict, f.charge, f.refund, NULL::boolean AS is_extra, f.identified_by, f.identifier, f.e_direction, f.matched_by,
-      f.network_amount, f.network_currency, false AS is_leg,
+    SELECT ${WRITTEN}, f.verdict, f.charge, f.refund, NULL::boolean AS is_extra, f.identified_by, f.identifier,
+      f.e_direction, f.matched_by, f.network_amount, f.network_currency, false AS is_leg,
       f.verdict = 'matched' AND f.identified_by = 'bankTransactionId' AND f.booked_id IS NOT NULL AS displaces
     FROM found f WHERE f.verdict IS NOT NULL
     UNION ALL
-    SELECT ${WRITTEN}, coalesce(p.verdict, 'unknown_here'), p.charge, p.refund, p.is_extra, p.identified_by, p.identifier, p.e_direction,
-      p.matched_by, p.network_amount, p.network_currency, coalesce(p.is_leg, false), false
+    SELECT ${WRITTEN}, coalesce(p.verdict, 'unknown_here'), p.charge, p.refund, p.is_extra, p.identified_by, p.identifier,
+      p.e_direction, p.matched_by, p.network_amount, p.network_currency, coalesce(p.is_leg, false), false
     FROM found f LEFT JOIN (
         SELECT ${PLACE} FROM own UNION ALL SELECT ${PLACE} FROM other) AS p ON p.at = f.position
     WHERE f.verdict IS NULL)`;

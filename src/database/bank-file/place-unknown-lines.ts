@@ -18,7 +18,7 @@ export const unknownLines = (bankId: string, which: Fragment) => sql`
     AND NOT x.withdrawn AND ${which}
   ORDER BY x.id LIMIT ${raw(PLACED)}`;
 
-interface Placed {
+export interface Placed {
   /** The exception of the line, which is to end. */
   exceptionId: string | null;
   billingRequestId: string | null;

@@ -1,7 +1,7 @@
 import { businessDaysBefore } from '../../domain/business-day';
+import { LACKED } from '../ledger/end-expected-booking';
 import type { Executor } from '../pool/connection';
 import { raw, sql, type Fragment } from '../pool/statement';
-import { LACKED } from './find-missing';
 
 /** Bookings that no file has yet: those that files do not reach, and all by their age. */
 

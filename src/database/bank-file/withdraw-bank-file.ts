@@ -6,7 +6,7 @@ import { sweep } from '../query/sweep';
 import { endWithoutMoney, IS_ALL_SAID } from '../reconciliation-exception/end-exceptions';
 import { isCounterpart, judgeBookings } from './judge-bookings';
 import { lockCharges } from '../agreement/agreement';
-import { readBankFile, takeTurn } from './receive-bank-file';
+import { readBankFile, takeTurn, type BankFile } from './receive-bank-file';
 
 /**
  * Withdraws a bank's wrong file. The file counts no more from the first step on. What only the file
@@ -27,7 +27,7 @@ const FORGOTTEN_SHOWN = 100;
  * @throws Failure not_found
  */
 export async function withdrawBankFile(db: Database, by: Actor, statementId: string): Promise<void> {
-  const bankId = await db.transaction(async (trx) => {
+  const withdrawn = await db.transaction(async (trx) => {
     await takeTurn(trx, statementId);
     const file = await readBankFile(trx, statementId);
     if (file.status !== 'withdrawn') {
@@ -42,7 +42,7 @@ export async function withdrawBankFile(db: Database, by: Actor, statementId: str
       }));
       await withdrawExpectations(trx, file.bankId, statementId);
     }
-    return file.bankId;
+    return file;
   });
   // No step of its workflow takes a page any more.
   while (await sweep(db, 'bank_statement_pages', sql`statement_id = ${statementId}`));
@@ -51,26 +51,21 @@ export async function withdrawBankFile(db: Database, by: Actor, statementId: str
       const after: string[] = last;
       last = await db.transaction(async (trx) => {
         await takeTurn(trx, statementId);
-        return step(trx, { bankId, statementId }, after);
+        return step(trx, withdrawn, after);
       });
     }
   }
 }
 
-interface Withdrawn {
-  bankId: string;
-  statementId: string;
-}
-
 /** SQL: what is left of a row's first and latest file. */
-const filesLeft = (row: string, first: string, latest: string, statementId: string) => sql`
-  ${raw(first)} = coalesce(nullif(${raw(`${row}.${first}`)}, ${statementId}), nullif(${raw(`${row}.${latest}`)}, ${statementId})),
-  ${raw(latest)} = coalesce(nullif(${raw(`${row}.${latest}`)}, ${statementId}), nullif(${raw(`${row}.${first}`)}, ${statementId}))`;
+const filesLeft = (row: string, latest: string, statementId: string) => sql`
+  first_${raw(latest)} = coalesce(nullif(${raw(`${row}.first_${latest}`)}, ${statementId}), nullif(${raw(`${row}.${latest}`)}, ${statementId})),
+  ${raw(latest)} = coalesce(nullif(${raw(`${row}.${latest}`)}, ${statementId}), nullif(${raw(`${row}.first_${latest}`)}, ${statementId}))`;
 
 /** Bookings that only the file had are in no file again. @returns the last that it looked at */
 async function withdrawBookings(
   trx: Executor,
-  { bankId, statementId }: Withdrawn,
+  { bankId, statementId }: BankFile,
   [by = '', identifier = '', direction = '']: string[],
 ): Promise<string[] | undefined> {
   const looked = await trx.rows<{ last: string[] }>`
@@ -82,7 +77,7 @@ async function withdrawBookings(
       SELECT *, first_matched_by = ${statementId} AND matched_by = ${statementId} AS is_alone FROM looked
       WHERE ${statementId} IN (first_matched_by, matched_by, reported_in)),
     freed AS (
-      UPDATE expected_bookings e SET ${filesLeft('e', 'first_matched_by', 'matched_by', statementId)},
+      UPDATE expected_bookings e SET ${filesLeft('e', 'matched_by', statementId)},
         booked_on = CASE WHEN is_alone THEN NULL ELSE e.booked_on END,
         booked_id = CASE WHEN is_alone THEN NULL ELSE e.booked_id END,
         reported_in = CASE WHEN is_alone THEN NULL ELSE nullif(e.reported_in, ${statementId}) END
@@ -101,7 +96,7 @@ async function withdrawBookings(
 /** Extra bookings that only the file had go, and their charges are judged without them. */
 async function withdrawExtra(
   trx: Executor,
-  { bankId, statementId }: Withdrawn,
+  { bankId, statementId }: BankFile,
   [after = '']: string[],
 ): Promise<string[] | undefined> {
   const found = await trx.rows<{ id: string }>`
@@ -125,7 +120,7 @@ async function withdrawExtra(
     WHERE ${raw(isCounterpart('x', 'g'))}
       AND (x.first_matched_by <> ${statementId} OR x.matched_by <> ${statementId})`;
   await trx.rows`
-    UPDATE extra_bookings x SET ${filesLeft('x', 'first_matched_by', 'matched_by', statementId)}
+    UPDATE extra_bookings x SET ${filesLeft('x', 'matched_by', statementId)}
     WHERE billing_request_id = ANY(${ids}) AND bank_id = ${bankId} AND ${statementId} IN (first_matched_by, matched_by)`;
   await judgeBookings(trx, ids);
   const last = ids.at(-1);
@@ -135,7 +130,7 @@ async function withdrawExtra(
 /** Ends what nothing but the file reports. A later file may report it anew. */
 async function withdrawExceptions(
   trx: Executor,
-  { bankId, statementId }: Withdrawn,
+  { bankId, statementId }: BankFile,
   [after = '']: string[],
 ): Promise<string[] | undefined> {
   const found = await trx.rows<{ id: string; billingRequestId: string | null }>`
@@ -146,7 +141,7 @@ async function withdrawExceptions(
   await lockCharges(trx, charges);
   const ids = found.map(({ id }) => id);
   const alone = await trx.rows<{ id: string; ends: boolean }>`
-    UPDATE reconciliation_exceptions x SET ${filesLeft('x', 'first_reported_in', 'reported_in', statementId)},
+    UPDATE reconciliation_exceptions x SET ${filesLeft('x', 'reported_in', statementId)},
       withdrawn = first_reported_in = ${statementId} AND reported_in = ${statementId}
     WHERE id = ANY(${ids})
     RETURNING id, withdrawn AND (kind IN ('missing_at_bank', 'amount_differs') OR billing_request_id IS NULL)

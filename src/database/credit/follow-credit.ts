@@ -78,8 +78,7 @@ export async function followCredits(trx: Transaction, billingRequestIds: string[
     trx,
     overdue.map((row) => ({ event: 'billing_request.credit_overdue', cause: 'network', row })),
   );
-  const ids = overdue.map(({ id }) => id);
-  await openUndelivered(trx, ids);
+  await openUndelivered(trx, overdue);
 }
 
 interface Credited {
@@ -114,10 +113,7 @@ export async function resolveCredits(
   deliveryIds: string[],
 ): Promise<Pick<Credited, 'workflowId' | 'merchantId' | 'bankId' | 'overdue'>[]> {
   const credited = await settle(trx, sql`b.credit_delivery_id = ANY(${deliveryIds})`);
-  await endUndelivered(
-    trx,
-    credited.map(({ id }) => id),
-  );
+  await endUndelivered(trx, credited);
   return credited;
 }
 
@@ -139,7 +135,8 @@ async function settle(trx: Executor, which: Fragment): Promise<Credited[]> {
   return credited;
 }
 
-async function endUndelivered(trx: Executor, billingRequestIds: string[]): Promise<void> {
+async function endUndelivered(trx: Executor, charges: { id: string }[]): Promise<void> {
+  const billingRequestIds = charges.map(({ id }) => id);
   const undelivered = { kind: 'credit_undelivered', resolution: 'no_difference', billingRequestIds } as const;
   await endExplained(trx, 'network', undelivered);
 }
@@ -160,7 +157,7 @@ export async function withdrawCredit(trx: Executor, billingRequestId: string): P
   const charge = await trx.oneRow<Pick<Credited, 'workflowId' | 'bankId'>>`
     UPDATE billing_requests SET credit_delivery_id = NULL, credit_due_at = NULL, credit_overdue = false
     WHERE id = ${billingRequestId} RETURNING workflow_id, bank_id`;
-  await endUndelivered(trx, [billingRequestId]);
+  await endUndelivered(trx, [{ id: billingRequestId }]);
   // The workflow waits no more.
   await enqueueSignals(trx, 'creditDelivered', [charge]);
   return true;

@@ -1,10 +1,15 @@
 import type { Executor } from '../pool/connection';
-import { sql, type Fragment } from '../pool/statement';
+import { raw, sql, type Fragment } from '../pool/statement';
 
 /**
  * Bookings that banks are to have in their files. A booking is expected from its ledger entry on
  * (`postEntries`), until a file has it, or until its money is found not to have moved.
  */
+
+/** SQL: whether an exception `x` is about the lack of a booking `e`. */
+export const LACKED = `
+  e.identified_by = CASE WHEN x.bank_transaction_id IS NULL THEN 'reference' ELSE 'bankTransactionId' END
+  AND e.identifier = coalesce(x.bank_transaction_id, x.reference) AND e.direction = x.direction`;
 
 /**
  * Takes the lines of bookings from them: they settle nothing. The caller holds the charges locked.
@@ -58,23 +63,14 @@ export async function endExpected(trx: Executor, exceptionId: string): Promise<v
  */
 export async function endWrittenOff(trx: Executor, exceptionId: string, isOwn: boolean): Promise<void> {
   await trx.rows`
-    WITH its AS (
-      SELECT x.billing_request_id, x.refund_id, b.payee_bank_id, b.bank_id, x.kind, x.direction,
-        CASE x.kind WHEN 'missing_at_bank' THEN x.bank_transaction_id
-          ELSE coalesce(r.bank_transaction_id, b.bank_transaction_id) END AS id, b.reference
-      FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
-        LEFT JOIN refunds r ON r.id = x.refund_id
-      WHERE x.id = ${exceptionId}),
+    WITH x AS (SELECT * FROM reconciliation_exceptions WHERE id = ${exceptionId}),
     borne AS (
-      UPDATE extra_bookings e SET ended_at = clock_timestamp() FROM its i
-      WHERE e.billing_request_id = i.billing_request_id AND e.refund_id IS NOT DISTINCT FROM i.refund_id AND e.stands)
-    UPDATE expected_bookings e SET written_off_at = clock_timestamp() FROM its i
-    WHERE ${isOwn}::boolean AND e.matched_by IS NULL AND e.ended_at IS NULL
-      AND e.direction = CASE WHEN i.kind = 'missing_at_bank' THEN i.direction
-        WHEN i.refund_id IS NULL THEN 'debit' ELSE 'credit' END
-      AND (e.bank_id, e.identified_by, e.identifier) = (
-        CASE WHEN i.id IS NULL THEN i.payee_bank_id ELSE i.bank_id END,
-        CASE WHEN i.id IS NULL THEN 'reference' ELSE 'bankTransactionId' END, coalesce(i.id, i.reference))`;
+      UPDATE extra_bookings e SET ended_at = clock_timestamp() FROM x
+      WHERE e.billing_request_id = x.billing_request_id AND e.refund_id IS NOT DISTINCT FROM x.refund_id AND e.stands)
+    UPDATE expected_bookings e SET written_off_at = clock_timestamp() FROM x
+    WHERE ${isOwn}::boolean AND e.billing_request_id = x.billing_request_id AND e.refund_id IS NOT DISTINCT FROM x.refund_id
+      AND e.matched_by IS NULL AND e.ended_at IS NULL AND CASE x.kind WHEN 'missing_at_bank' THEN ${raw(LACKED)}
+        ELSE e.direction = CASE WHEN x.refund_id IS NULL THEN 'debit' ELSE 'credit' END END`;
 }
 
 /** Ends the credit that a reversal has made needless. A line of it still matches. */

@@ -66,23 +66,13 @@ export async function endExceptions(
  * which is locked before a charge, is not: a signal too many costs a read.
  */
 async function wakeSchedules(trx: Executor, exceptionIds: string[]): Promise<void> {
-  const held = await trx.rows<{ scheduleId: string; merchantId: string }>`
-    SELECT DISTINCT i.schedule_id, b.merchant_id
+  const held = await trx.rows<{ workflowId: string; merchantId: string }>`
+    SELECT DISTINCT '${raw(workflowIds.recurring(''))}' || i.schedule_id AS workflow_id, b.merchant_id
     FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
       JOIN billings i ON (i.schedule_id, i.n) = (b.schedule_id, b.billing_n)
     WHERE x.id = ANY(${exceptionIds}) AND x.refund_id IS NULL AND i.status IN ('pending', 'retrying')`;
-  const addressees = held.map(({ scheduleId, merchantId }) => ({
-    workflowId: workflowIds.recurring(scheduleId),
-    merchantId,
-  }));
-  await enqueueSignals(trx, 'bankAnswered', addressees);
+  await enqueueSignals(trx, 'bankAnswered', held);
 }
-
-const BOOKINGS = `(
-  SELECT b.bank_id, 'bankTransactionId' AS identified_by, coalesce(r.bank_transaction_id, b.bank_transaction_id) AS identifier
-  UNION ALL SELECT b.payee_bank_id, 'reference', b.reference WHERE r.id IS NULL
-  UNION ALL SELECT v.bank_id, 'bankTransactionId', v.bank_transaction_id
-  FROM reversals v WHERE v.billing_request_id = b.id AND r.id IS NULL)`;
 
 /**
  * Bookings that no file has are reported again by the bank's next file: the exception that has
@@ -90,25 +80,21 @@ const BOOKINGS = `(
  */
 async function reportAgain(trx: Executor, exceptionIds: string[], cause: Cause): Promise<void> {
   await trx.rows`
-    UPDATE expected_bookings e SET reported_in = NULL
-    FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
-      LEFT JOIN refunds r ON r.id = x.refund_id, LATERAL ${raw(BOOKINGS)} AS i
-    WHERE x.id = ANY(${exceptionIds}) AND (e.bank_id, e.identified_by, e.identifier) = (i.bank_id,
-      i.identified_by, i.identifier)
-      AND e.reported_in IS NOT NULL AND e.matched_by IS NULL
+    UPDATE expected_bookings e SET reported_in = NULL FROM reconciliation_exceptions x
+    WHERE x.id = ANY(${exceptionIds}) AND e.billing_request_id = x.billing_request_id
+      AND e.refund_id IS NOT DISTINCT FROM x.refund_id AND e.reported_in IS NOT NULL AND e.matched_by IS NULL
       AND (${cause} <> 'network' AND x.kind IN ('missing_at_bank', 'amount_differs') AND x.direction = e.direction) IS NOT TRUE`;
 }
 
 /** A credit that is overdue while another exception of its charge is open gets its own after it. */
 async function tellUndelivered(trx: Executor, exceptionIds: string[]): Promise<void> {
-  const overdue = await trx.rows<{ billingRequestId: string }>`
-    SELECT DISTINCT b.id AS billing_request_id FROM reconciliation_exceptions x
+  const overdue = await trx.rows<{ id: string }>`
+    SELECT DISTINCT b.id FROM reconciliation_exceptions x
     JOIN billing_requests b ON b.id = x.billing_request_id
     WHERE x.id = ANY(${exceptionIds}) AND b.credit_overdue AND NOT b.credit_settled AND NOT EXISTS (
       SELECT FROM reconciliation_exceptions o
       WHERE o.billing_request_id = b.id AND o.kind = 'credit_undelivered')`;
-  const ids = overdue.map(({ billingRequestId }) => billingRequestId);
-  await openUndelivered(trx, ids);
+  await openUndelivered(trx, overdue);
 }
 
 /** SQL: whether an exception `x` has only answers in doubt of its own kind. */
@@ -177,24 +163,12 @@ export async function endDuplicates(
 }
 
 /** Ends an exception that the bank's next file explains. Locks the charge. */
-export async function endMatchedException(trx: Executor, exceptionId: string): Promise<void> {
-  await lockChargeOfException(trx, exceptionId, null);
-  const free = await trx.rows<{ id: string }>`
-    SELECT id FROM reconciliation_exceptions x WHERE id = ${exceptionId} AND NOT ${raw(IS_BOOKED)}`;
-  await endWithoutMoney(trx, 'network', free, 'no_difference');
-}
-
-/**
- * Locks agreement and charge before the exception, which is the order everywhere. A `bankId` of
- * null is any bank.
- */
-export async function lockChargeOfException(
+export async function endMatchedException(
   trx: Executor,
-  exceptionId: string,
-  bankId: string | null,
+  { id, billingRequestId }: { id: string; billingRequestId: string },
 ): Promise<void> {
-  const found = await trx.row<{ charge: string | null }>`
-    SELECT billing_request_id AS charge FROM reconciliation_exceptions
-    WHERE id = ${exceptionId} AND bank_id = coalesce(${bankId}, bank_id)`;
-  if (found) await lockCharges(trx, [found.charge]);
+  await lockCharges(trx, [billingRequestId]);
+  const free = await trx.rows<{ id: string }>`
+    SELECT id FROM reconciliation_exceptions x WHERE id = ${id} AND NOT ${raw(IS_BOOKED)}`;
+  await endWithoutMoney(trx, 'network', free, 'no_difference');
 }

@@ -79,9 +79,9 @@ export async function openExceptions(
   return new Map(given.flatMap(({ id }, n) => (ids.has(id) ? [[n, id] as const] : [])));
 }
 
-export async function openUndelivered(trx: Executor, ids: string[]): Promise<void> {
+export async function openUndelivered(trx: Executor, charges: { id: string }[]): Promise<void> {
   const undelivered = { kind: 'credit_undelivered', refundId: null } as const;
-  const exceptions = ids.map((billingRequestId) => ({ ...undelivered, billingRequestId }));
+  const exceptions = charges.map(({ id }) => ({ ...undelivered, billingRequestId: id }));
   await openExceptions(trx, 'network', exceptions);
 }
 
@@ -105,8 +105,7 @@ async function insertExceptions(
 ): Promise<ChangedException[]> {
   if (exceptions.length === 0) return [];
   const opened = await trx.rows<ChangedException>`
-    INSERT INTO reconciliation_exceptions AS x (id, kind, billing_request_id, refund_id, bank_id, reference,
-      amount,
+    INSERT INTO reconciliation_exceptions AS x (id, kind, billing_request_id, refund_id, bank_id, reference, amount,
       currency, bank_transaction_id, direction, booked_amount, booked_currency, booked_on, first_reported_in,
       reported_in, opened_at)
     SELECT g.id, g.kind, b.id, r.id, g.bank_id, g.reference,
@@ -114,19 +113,15 @@ async function insertExceptions(
       CASE g.kind WHEN 'unknown_here' THEN g.booked_currency ELSE coalesce(g.currency, b.currency) END,
       -- A payee's bank's id is its own: both banks see the exception of the payment.
       CASE WHEN g.bank_id <> b.bank_id THEN NULL ELSE g.bank_transaction_id END, g.direction, g.booked_amount,
-      g.booked_currency, g.booked_on, g.reported_in, g.reported_in,
-      settling_now(coalesce(b.biller_id, g.bank_id))
+      g.booked_currency, g.booked_on, g.reported_in, g.reported_in, settling_now(coalesce(b.biller_id, g.bank_id))
     FROM jsonb_to_recordset(${recordsOf(exceptions)}::jsonb) AS g (id text, kind text, billing_request_id text,
-      refund_id text,
-        bank_id text, bank_transaction_id text, direction text, amount bigint, currency text,
-        booked_amount bigint,
-        booked_currency text, reference text, booked_on date, reported_in text)
+        refund_id text, bank_id text, bank_transaction_id text, direction text, amount bigint, currency text,
+        booked_amount bigint, booked_currency text, reference text, booked_on date, reported_in text)
       LEFT JOIN billing_requests b ON b.id = g.billing_request_id LEFT JOIN refunds r ON r.id = g.refund_id
     ORDER BY g.id ON CONFLICT DO NOTHING
     RETURNING x.id, x.sequence, x.opened_at AS at, jsonb_strip_nulls(jsonb_build_object('kind', x.kind,
       'bankId', x.bank_id, 'billingRequestId', x.billing_request_id, 'refundId', x.refund_id, 'amount',
-      x.amount::text,
-      'currency', x.currency, 'bankTransactionId', x.bank_transaction_id, 'direction', x.direction,
+      x.amount::text, 'currency', x.currency, 'bankTransactionId', x.bank_transaction_id, 'direction', x.direction,
       'bookedAmount', x.booked_amount::text, 'bookedCurrency', x.booked_currency)) AS details`;
   const charges = exceptions.flatMap((one) => (one.refundId === null && one.billingRequestId) || []);
   if (opened.length > 0) await alignSpending(trx, charges);
@@ -144,13 +139,11 @@ function addAnswer(
       INSERT INTO exception_answers (exception_id, says, bank_transaction_id, kind, answered_at)
       SELECT x.id, ${says}, ${bankTransactionId}, ${kind}, business_now(b.biller_id)
       FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
-      WHERE b.id = ${billingRequestId} AND x.refund_id IS NOT DISTINCT
-      FROM ${refundId} AND x.state <> 'resolved'
+      WHERE b.id = ${billingRequestId} AND x.refund_id IS NOT DISTINCT FROM ${refundId} AND x.state <> 'resolved'
         AND (SELECT count(*) FROM exception_answers a WHERE a.exception_id = x.id) < ${raw(ANSWERS_MAX)}
       ON CONFLICT DO NOTHING RETURNING exception_id, answered_at)
-    UPDATE reconciliation_exceptions x SET sequence = x.sequence + CASE WHEN ${opens}::boolean THEN 0
-      ELSE 1 END,
-      bank_transaction_id = CASE WHEN x.direction IS NULL THEN coalesce(x.bank_transaction_id,
-      ${bankTransactionId}) ELSE x.bank_transaction_id END
+    UPDATE reconciliation_exceptions x SET sequence = x.sequence + (NOT ${opens}::boolean)::int,
+      bank_transaction_id = CASE WHEN x.direction IS NULL THEN coalesce(x.bank_transaction_id, ${bankTransactionId})
+        ELSE x.bank_transaction_id END
     FROM added WHERE x.id = added.exception_id RETURNING x.id, x.sequence, added.answered_at AS at`;
 }

@@ -19,6 +19,9 @@ export interface RefundInDoubt {
   refundId: string;
   bankId: string;
   refundStatus: RefundStatus | null;
+  /** The refund's amount. */
+  atStake: bigint;
+  stakeCurrency: string;
 }
 
 /**
@@ -28,11 +31,9 @@ export interface RefundInDoubt {
  * @throws Failure resolution_not_allowed (it is not known which); duplicate_transaction_id;
  *   exceeds_remaining (`data.left` in minor units of `data.currency`)
  */
-export async function takePayment(
-  trx: Executor,
-  { exceptionId, billingRequestId, refundId, bankId, refundStatus }: RefundInDoubt,
-  named: string | null,
-): Promise<string> {
+export async function takePayment(trx: Executor, one: RefundInDoubt, named: string | null): Promise<string> {
+  const { exceptionId, billingRequestId, refundId, bankId, refundStatus } = one;
+  const { atStake: amount, stakeCurrency: currency } = one;
   const known = await trx.rows<{ id: string }>`
     SELECT DISTINCT id FROM (
       SELECT e.bank_transaction_id AS id FROM extra_bookings e JOIN refunds r ON r.id = e.refund_id
@@ -53,8 +54,6 @@ export async function takePayment(
   }
   // An open refund has taken its amount.
   if (refundStatus !== 'rejected') return bankTransactionId;
-  const { amount, currency } = await trx.oneRow<{ amount: bigint; currency: string }>`
-    SELECT amount, currency FROM refunds WHERE id = ${refundId}`;
   const { part, untaken, held } = await takePart(trx, billingRequestId, amount, amount);
   if (part !== null) return bankTransactionId;
   const left = untaken > held ? untaken - held : 0n;

@@ -1,6 +1,7 @@
 import { Failure, FAILURES } from '../../domain/failures';
 import type { ExceptionState, RefundStatus } from '../../domain/lifecycle';
 import type { ExceptionKind, Resolution } from '../../domain/books/reconciliation-exception';
+import { lockCharges } from '../agreement/agreement';
 import { act, recordAuditEvent, type Actor } from '../record/audit-event';
 import { judgeBookings } from '../bank-file/judge-bookings';
 import { endExpected, endWrittenOff } from '../ledger/end-expected-booking';
@@ -12,12 +13,7 @@ import type { Row } from '../transition/transition';
 import { writeTransitions } from '../transition/write-transition';
 import { returnRefund } from '../refund/return-refund';
 import { settleRefundByWord, takePayment, type RefundInDoubt } from '../refund/settle-by-word';
-import {
-  endExceptions,
-  IS_BOOKED,
-  lockChargeOfException,
-  type Finding,
-} from '../reconciliation-exception/end-exceptions';
+import { endExceptions, IS_BOOKED, type Finding } from '../reconciliation-exception/end-exceptions';
 import { UNKNOWN_EXCEPTION } from '../reconciliation-exception/list-exceptions';
 import { noteRefusedAnswer } from '../reconciliation-exception/refuse-answer';
 import { reverseRest } from '../reversal/reverse-charge';
@@ -170,9 +166,14 @@ async function lockException(
   exceptionId: string,
   bankId: string | null,
 ): Promise<ExceptionToResolve> {
-  await lockChargeOfException(trx, exceptionId, bankId);
+  const found = await trx.row<{ charge: string | null }>`
+    SELECT billing_request_id AS charge FROM reconciliation_exceptions
+    WHERE id = ${exceptionId} AND bank_id = coalesce(${bankId}, bank_id)`;
+  if (!found) throw new Failure('not_found', UNKNOWN_EXCEPTION);
+  // Agreement and charge are locked before the exception, which is the order everywhere.
+  await lockCharges(trx, [found.charge]);
   // Read once the charge is locked: until then another caller may resolve the exception.
-  const found = await trx.row<ExceptionToResolve>`
+  return trx.oneRow<ExceptionToResolve>`
     SELECT x.id AS exception_id, x.kind, x.state, x.resolution, x.bank_id, x.assignee, x.amount, x.currency,
       coalesce(r.amount, b.amount) AS at_stake, b.currency AS stake_currency,
       x.billing_request_id, x.refund_id, r.status AS refund_status, r.bank_transaction_id AS transfer_id,
@@ -184,9 +185,7 @@ async function lockException(
         AND NOT ${raw(IS_OF_ANOTHER)} AS stands_for_it
     FROM reconciliation_exceptions x LEFT JOIN billing_requests b ON b.id = x.billing_request_id
       LEFT JOIN refunds r ON r.id = x.refund_id
-    WHERE x.id = ${exceptionId} AND x.bank_id = coalesce(${bankId}, x.bank_id) FOR UPDATE OF x`;
-  if (!found) throw new Failure('not_found', UNKNOWN_EXCEPTION);
-  return found;
+    WHERE x.id = ${exceptionId} FOR UPDATE OF x`;
 }
 
 /** An answer that names no transfer repeats the end by any. */
@@ -196,16 +195,16 @@ function isSame(one: ExceptionToResolve, { resolution, bankTransactionId }: Find
   return one.refundId === null || bankTransactionId === null || one.transferId === bankTransactionId;
 }
 
-const isOfRefund = (one: ExceptionToResolve): one is ExceptionToResolve & RefundInDoubt =>
-  one.refundId !== null;
-
 /** Whether the end would say that the charge's or refund's own money did not stay. */
 const isUndone = ({ standsForIt }: ExceptionToResolve, { resolution }: Finding) =>
   standsForIt && (resolution === 'no_money_moved' || resolution === 'reversed');
 
 /** Whether the end would complete a refund that is not. */
-const isPaid = ({ refundStatus }: ExceptionToResolve, { resolution }: Finding) =>
-  resolution === 'confirmed' && refundStatus !== null && refundStatus !== 'completed';
+const isPaid = (
+  one: ExceptionToResolve,
+  { resolution }: Finding,
+): one is ExceptionToResolve & RefundInDoubt =>
+  resolution === 'confirmed' && one.refundStatus !== null && one.refundStatus !== 'completed';
 
 /**
  * The money that a bank's finding would move in the ledger, or free of a pending refund: all of
@@ -250,7 +249,7 @@ async function admit(
   if (refusal !== undefined) throw new Failure('resolution_not_allowed', refusal);
   const pays = isPaid(one, finding);
   await refuseBooked(trx, { ...one, resolution, pays });
-  if (pays && isOfRefund(one)) return takePayment(trx, one, bankTransactionId);
+  if (pays) return takePayment(trx, one, bankTransactionId);
   if (resolution !== 'reversed' || bankTransactionId === null) return null;
   const claim = { bankId, bankTransactionId, resourceId: exceptionId };
   if (!(await isTakenBack(trx, one, bankTransactionId)) && !(await claimBankTransaction(trx, claim))) {
