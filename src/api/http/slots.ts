@@ -134,9 +134,12 @@ export class AnonymousBodies {
 /** A burst that the rate limits allow is over by then, and most senders wait no longer. */
 const WAIT_MS = 10_000;
 const RETRY_AFTER_S = 1;
+/** A quarter of a process's connections: each waiting request keeps one. */
+const WAITING_MAX = 1_000;
 
 interface Owner {
   taken: number;
+  waitingCount: number;
   /** By caller, the next to have a turn first. */
   waiting: Map<string, Set<Waiter>>;
 }
@@ -175,10 +178,14 @@ export function createCallerLimiter(connections: number) {
   }
 
   return {
-    /** Does the work in a slot. @throws Failure rate_limited where none comes free in time */
+    /**
+     * Does the work in a slot.
+     *
+     * @throws Failure rate_limited where too many wait, or no slot comes free in time
+     */
     async take<Result>(caller: Caller, work: () => Promise<Result>): Promise<Result> {
       const id = ownerOf(caller);
-      const owner = owners.get(id) ?? { taken: 0, waiting: new Map<string, Set<Waiter>>() };
+      const owner = owners.get(id) ?? { taken: 0, waitingCount: 0, waiting: new Map<string, Set<Waiter>>() };
       owners.set(id, owner);
       if (owner.taken < slots) owner.taken += 1;
       else await waitForSlot(owner, caller.entityId);
@@ -197,11 +204,15 @@ export function createCallerLimiter(connections: number) {
   };
 }
 
-async function waitForSlot({ waiting }: Owner, callerId: string): Promise<void> {
+async function waitForSlot(owner: Owner, callerId: string): Promise<void> {
+  const { waiting } = owner;
+  if (owner.waitingCount >= WAITING_MAX) throw tooManyInHand();
+  owner.waitingCount += 1;
   await new Promise<void>((resolve, reject) => {
     const own = waiting.get(callerId) ?? new Set();
     const stopWaiting = (end: () => void) => {
       clearTimeout(timer);
+      owner.waitingCount -= 1;
       own.delete(waiter);
       if (own.size === 0) waiting.delete(callerId);
       end();
@@ -210,9 +221,12 @@ async function waitForSlot({ waiting }: Owner, callerId: string): Promise<void> 
       enter: () => stopWaiting(resolve),
       giveUp: (cause) => stopWaiting(() => reject(cause)),
     };
-    const message = 'Too many of your requests are in hand: send fewer at a time';
-    const tooLong = () => waiter.giveUp(new Failure('rate_limited', message, { retryAfterS: RETRY_AFTER_S }));
-    const timer = setTimeout(tooLong, WAIT_MS);
+    const timer = setTimeout(() => waiter.giveUp(tooManyInHand()), WAIT_MS);
     waiting.set(callerId, own.add(waiter));
   });
+}
+
+function tooManyInHand(): Failure {
+  const message = 'Too many of your requests are in hand: send fewer at a time';
+  return new Failure('rate_limited', message, { retryAfterS: RETRY_AFTER_S });
 }

@@ -152,6 +152,19 @@ describe('the requests in hand', () => {
     expect(ofGreedy).toEqual(Array.from({ length: 100 }, (_, n) => `greedy ${n}`));
   });
 
+  test('are refused at once where a thousand of the owner wait, each with its connection', async () => {
+    const limiter = withSlots(1);
+    const desk = new Desk();
+    const all = Array.from({ length: 1_001 }, (_, n) => limiter.take(provided(n), desk.work));
+    const refused = { code: 'rate_limited', retryAfterS: 1 };
+    await expect(limiter.take(provided(0), desk.work)).rejects.toMatchObject(refused);
+    const other = limiter.take(own('other'), desk.work);
+    await desk.end(2);
+    const next = limiter.take(provided(0), desk.work);
+    await desk.end(1_001);
+    await Promise.all([...all, other, next]);
+  });
+
   test('give their slot back where they fail', async () => {
     const limiter = withSlots(1);
     await expect(limiter.take(own('one'), () => Promise.reject(new Error('no')))).rejects.toThrow('no');
