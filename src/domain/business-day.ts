@@ -6,13 +6,12 @@ import { addCalendarDays, addDays, calendarDay } from './calendar';
  * network's zone only says when a day begins.
  */
 
-/** Yearly days (`MM-DD`), days counted from Easter Sunday, and single days that are proclaimed. */
+/** Yearly days (`MM-DD`), days counted from Easter Sunday, and by year days that are proclaimed. */
 interface Holidays {
   yearly: readonly string[];
   fromEaster: readonly number[];
-  proclaimed: readonly string[];
-  /** The last year of `proclaimed`: later years would count its holidays as business days. */
-  lastYear: number;
+  /** A year beyond the last would count its holidays as business days. */
+  proclaimed: Readonly<Record<number, readonly string[]>>;
 }
 
 const HOLIDAYS: Readonly<Record<string, Holidays>> = {
@@ -22,33 +21,14 @@ const HOLIDAYS: Readonly<Record<string, Holidays>> = {
     // Good Friday and Easter Monday.
     fromEaster: [-2, 1],
     // Eid al-Fitr, Eid al-Adha and Mawlid follow the moon: correct them once proclaimed.
-    proclaimed: [
-      '2026-03-20',
-      '2026-05-27',
-      '2026-05-28',
-      '2026-08-26',
-      '2027-03-10',
-      '2027-05-17',
-      '2027-05-18',
-      '2027-08-16',
-      '2028-02-28',
-      '2028-05-05',
-      '2028-08-03',
-      '2029-02-14',
-      '2029-02-15',
-      '2029-04-24',
-      '2029-04-25',
-      '2029-07-24',
-      '2030-02-04',
-      '2030-02-05',
-      '2030-04-15',
-      '2030-07-15',
-      '2031-01-24',
-      '2031-04-02',
-      '2031-04-03',
-      '2031-07-02',
-    ],
-    lastYear: 2031,
+    proclaimed: {
+      2026: ['03-20', '05-27', '05-28', '08-26'],
+      2027: ['03-10', '05-17', '05-18', '08-16'],
+      2028: ['02-28', '05-05', '08-03'],
+      2029: ['02-14', '02-15', '04-24', '04-25', '07-24'],
+      2030: ['02-04', '02-05', '04-15', '07-15'],
+      2031: ['01-24', '04-02', '04-03', '07-02'],
+    },
   },
 };
 
@@ -58,7 +38,7 @@ const YEAR_MS = 366 * DAY_MS;
 /** Countries whose table of holidays ends within a year: a release has to extend it. */
 export function holidaysRunningOut(now: Date): string[] {
   const inAYear = new Date(now.getTime() + YEAR_MS).getUTCFullYear();
-  return Object.entries(HOLIDAYS).flatMap(([country, { lastYear }]) => (inAYear > lastYear ? [country] : []));
+  return Object.keys(HOLIDAYS).filter((country) => !HOLIDAYS[country]?.proclaimed[inAYear]);
 }
 
 /** @param day `2026-11-21` */
@@ -68,11 +48,11 @@ export function isBusinessDay(day: string, country: string): boolean {
   if (weekday === 0 || weekday === 6) return false;
   const holidays = HOLIDAYS[country];
   if (!holidays) return true;
-  const fromEaster = Math.round((midnight - easterSunday(Number(day.slice(0, 4)))) / DAY_MS);
+  const year = Number(day.slice(0, 4));
+  const proclaimed = holidays.proclaimed[year] ?? [];
+  const fromEaster = Math.round((midnight - easterSunday(year)) / DAY_MS);
   return (
-    !holidays.yearly.includes(day.slice(5)) &&
-    !holidays.proclaimed.includes(day) &&
-    !holidays.fromEaster.includes(fromEaster)
+    ![...holidays.yearly, ...proclaimed].includes(day.slice(5)) && !holidays.fromEaster.includes(fromEaster)
   );
 }
 
