@@ -17,11 +17,7 @@ const UNIT = { daily: 'days', weekly: 'weeks', monthly: 'months', yearly: 'years
  * Most units between two charges: three years at the longest. Days stop at 1095, since only some
  * spans of three years have a 1096th.
  */
-const MAX_INTERVAL: Record<Frequency, number> = { daily: 1095, weekly: 156, monthly: 36, yearly: 3 };
-
-export function maxInterval(frequency: Frequency): number {
-  return MAX_INTERVAL[frequency];
-}
+export const MAX_INTERVAL: Record<Frequency, number> = { daily: 1095, weekly: 156, monthly: 36, yearly: 3 };
 
 /**
  * The due dates of a recurring charge: every `interval` units of `frequency`, counted from
@@ -30,7 +26,7 @@ export function maxInterval(frequency: Frequency): number {
 interface Recurrence {
   startAt: Date;
   frequency: Frequency;
-  /** A whole number from 1 to `maxInterval(frequency)`. */
+  /** A whole number from 1 to `MAX_INTERVAL[frequency]`. */
   interval: number;
   timeZone: string;
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Config } from '../../settings/config';
 import { SCHEDULE_SORTS } from '../../database/schedule/list-schedules';
-import { maxInterval, type Frequency } from '../../domain/calendar';
+import { MAX_INTERVAL, type Frequency } from '../../domain/calendar';
 import { BILLING_REQUEST_STATUSES, BILLING_STATUSES } from '../../domain/lifecycle';
 import { FORECAST_DAYS, FORECAST_DAYS_MAX } from '../../domain/recurring/forecast';
 import { SCHEDULE_STATUSES, SUSPENDED_REASONS } from '../../domain/recurring/recurring';
@@ -59,15 +59,11 @@ export const scheduleBody = (config: Config) =>
         amount: amountIn(config),
         currency: currency(config),
         frequency: oneOf(FREQUENCIES, 'The unit of `interval`', 'monthly'),
-        interval: z
-          .int()
-          .min(1)
-          .default(1)
-          .meta({
-            maximum: maxInterval('daily'),
-            description:
-              'Number of `frequency` units between charges; at most three years: 1095 days, 156 weeks, 36 months or 3 years',
-          }),
+        interval: z.int().min(1).default(1).meta({
+          maximum: MAX_INTERVAL.daily,
+          description:
+            'Number of `frequency` units between charges; at most three years: 1095 days, 156 weeks, 36 months or 3 years',
+        }),
         startDate: instant
           .meta({
             description: 'Due date of the first charge, at most 5 minutes in the past; now if left out',
@@ -83,12 +79,12 @@ export const scheduleBody = (config: Config) =>
         description: description.optional(),
         metadata: metadataGiven.optional(),
       })
-      .refine(({ frequency, interval }) => interval <= maxInterval(frequency), {
+      .refine(({ frequency, interval }) => interval <= MAX_INTERVAL[frequency], {
         path: ['interval'],
         when: ({ value }) => hasInterval(value),
         error: ({ input }) =>
           hasInterval(input)
-            ? `must be at most ${maxInterval(input.frequency)}, which is three years`
+            ? `must be at most ${MAX_INTERVAL[input.frequency]}, which is three years`
             : undefined,
       })
       .refine((body) => !hasBothDates(body) || body.endDate > body.startDate, {

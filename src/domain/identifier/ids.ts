@@ -5,14 +5,6 @@
 const CROCKFORD = '0123456789abcdefghjkmnpqrstvwxyz';
 
 /**
- * The bytes as one number, most significant bit first, in lower case and with leading zeros: 16
- * bytes are always 26 characters.
- */
-function base32(bytes: Uint8Array): string {
-  return digits(bytes, CROCKFORD, Math.ceil((bytes.length * 8) / 5));
-}
-
-/**
  * The bytes as one number, most significant bit first, in `length` digits.
  *
  * @param alphabet the digits, in the order of their values
@@ -58,11 +50,12 @@ export const ID_PREFIX = {
 export type IdKind = keyof typeof ID_PREFIX;
 
 // A UUID has 128 bits and 26 base32 characters hold 130: the first character is at most 7.
+const SUFFIX_LENGTH = 26;
 const SUFFIX = /^[0-7][0-9abcdefghjkmnpqrstvwxyz]{25}$/;
 
 /** @param uuid 16 bytes */
 export function encodeId(kind: IdKind, uuid: Uint8Array): string {
-  return `${ID_PREFIX[kind]}_${base32(uuid)}`;
+  return `${ID_PREFIX[kind]}_${digits(uuid, CROCKFORD, SUFFIX_LENGTH)}`;
 }
 
 /**
