@@ -27,20 +27,20 @@ const SETTINGS = {
 } as const;
 export type Bucket = keyof typeof SETTINGS;
 
-export interface TokenBuckets {
-  /** Takes tokens out of buckets that all processes share, if they hold as many. */
-  take(wish: TokenWish): Promise<TakenState>;
-}
+export type TokenBuckets = ReturnType<typeof createTokenBuckets>;
 
 /** Most wishes of one statement; more wait for the next. */
 const WISHES_MAX = 200;
 
-export function createTokenBuckets(db: Database): TokenBuckets {
+export function createTokenBuckets(db: Database) {
   const take = createTokenBlocks(
     gathered(WISHES_MAX, (wishes: TokenWish[]) => takeTokens(db, wishes)),
     () => performance.now(),
   );
-  return { take: (wish) => answered(take(wish)) };
+  return {
+    /** Takes tokens out of buckets that all processes share, if they hold as many. */
+    take: (wish: TokenWish): Promise<TakenState> => answered(take(wish)),
+  };
 }
 
 /** An owner's rate in callers' rates: the merchants that a provider creates do not add to it. */
