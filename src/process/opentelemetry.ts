@@ -29,7 +29,7 @@ import { withDeadline } from './deadline';
 import type { TraceContext } from '../domain/workflow/trace-context';
 import { VERSION } from './version';
 import { spanAtHand, withinSpan } from './at-hand';
-import type { OpenSpan, SpanAttributes, SpanToOpen, Tracing } from './span';
+import type { OpenSpan, SpanToOpen, Tracing } from './span';
 
 /**
  * Spans by OpenTelemetry, over OTLP and HTTP. The exporter itself reads what the settings leave of
@@ -97,7 +97,7 @@ export function createTracing(
     return openSpan(
       tracer.startSpan(
         name,
-        { kind: KINDS[kind], attributes: given(attributes) },
+        { kind: KINDS[kind], attributes },
         parent ? trace.setSpanContext(ROOT_CONTEXT, otelContext(parent)) : ROOT_CONTEXT,
       ),
     );
@@ -160,7 +160,7 @@ function openSpan(span: Span): OpenSpan {
   return {
     context: { traceId, spanId, sampled: (traceFlags & TraceFlags.SAMPLED) !== 0 },
     rename: (name) => void span.updateName(name),
-    describe: (attributes) => void span.setAttributes(given(attributes)),
+    describe: (attributes) => void span.setAttributes(attributes),
     end(error) {
       if (error !== undefined) {
         span.setAttribute('error.type', error);
@@ -176,12 +176,6 @@ function kindOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
   const { type, code } = error as Error & { type?: unknown; code?: unknown };
   return [type, code].find((one) => typeof one === 'string') ?? error.name;
-}
-
-function given(attributes: SpanAttributes): Record<string, string | number> {
-  return Object.fromEntries(
-    Object.entries(attributes).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  );
 }
 
 function otelContext({ traceId, spanId, sampled }: TraceContext) {

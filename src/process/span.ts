@@ -22,7 +22,7 @@ export interface SpanToOpen {
 }
 
 /** Undefined values are left out. */
-export type SpanAttributes = Record<string, string | number | undefined>;
+type SpanAttributes = Record<string, string | number | undefined>;
 
 export interface OpenSpan {
   readonly context: TraceContext;
