@@ -20,7 +20,7 @@ import { CREDENTIALS_LIMIT_BYTES, readJsonBody } from '../http/body';
 import { endpoint } from '../http/serve-endpoints';
 import { consolePages, READING } from '../http/own-page';
 import { meterCaller } from '../http/rate-limit';
-import { noteConsoleSession, noteTokenRequest, requestIdOf } from '../http/request-log';
+import { noteTokenRequest, requestIdOf } from '../http/request-log';
 import { check, invalidRequest } from '../http/validation';
 import type { AccessTokens } from '../../database/keys/access-token';
 import {
@@ -365,7 +365,7 @@ function requireCsrfToken(req: Request, { csrfToken }: Session): void {
 
 /** The token replaces everything else that names a sender. */
 function asApiCall(req: Request, { id, token }: Session): Request {
-  noteConsoleSession(req, id);
+  req.consoleSession = { via: 'console', sessionId: id };
   req.headers.authorization = `Bearer ${token}`;
   delete req.headers.cookie;
   return req;

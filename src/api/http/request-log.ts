@@ -25,6 +25,7 @@ declare global {
       /** Absent until it is known. */
       caller?: Caller;
       tokenRequest?: TokenRequestNote;
+      /** Of the person who makes the call by the console. */
       consoleSession?: { via: 'console'; sessionId: string };
       /** The span of the request, where it is traced. */
       trace?: { trace_id?: string; span_id?: string };
@@ -39,11 +40,6 @@ export function requestIdOf(res: Response): string {
 
 export function noteTokenRequest(req: Request, more: TokenRequestNote): void {
   req.tokenRequest = { ...req.tokenRequest, ...more };
-}
-
-/** Notes that a person makes the call by the console. */
-export function noteConsoleSession(req: Request, sessionId: string): void {
-  req.consoleSession = { via: 'console', sessionId };
 }
 
 /**
