@@ -11,7 +11,7 @@ import type { OpenApiDocument } from '../src/api/openapi/document';
 
 /** Any other keyword than these stops the making. */
 const KEYWORDS = new Set(
-  `$ref type const enum anyOf oneOf properties required additionalProperties items title description
+  `$ref type const enum anyOf properties required additionalProperties items title description
   default example examples format pattern minLength maxLength minimum maximum exclusiveMinimum
   exclusiveMaximum minItems maxItems uniqueItems maxProperties propertyNames minProperties x-roles x-go-type`.split(
     /\s+/,
@@ -240,11 +240,7 @@ function typeOf(schema: JsonSchema, way: Way, indent: string): string {
     case 'object':
       return objectType(schema, way, indent);
   }
-  const choices = (schema['anyOf'] ?? schema['oneOf']) as JsonSchema[] | undefined;
-  if (choices) return union(choices.map((one) => typeOf(one, way, indent)));
-  // Said to be anything at all, and not left unsaid by a form that is not understood.
-  if (Object.keys(schema).every((keyword) => keyword === 'description' || keyword === 'examples'))
-    return 'unknown';
+  if (schema.anyOf) return union(schema.anyOf.map((one) => typeOf(one, way, indent)));
   throw new Error(`no type is known for ${JSON.stringify(schema)}`);
 }
 
