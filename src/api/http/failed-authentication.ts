@@ -23,11 +23,11 @@ export type FailedAuthentication = ReturnType<typeof createFailedAuthentication>
 export function createFailedAuthentication({
   RATE_LIMIT_FAILED_AUTH: rate,
 }: Pick<Config, 'RATE_LIMIT_FAILED_AUTH'>) {
-  /** The moment at which the bucket of each address is full again, in seconds. */
+  /** The moment at which the bucket of each address is full again, in milliseconds. */
   const fullAt = new Map<string, number>();
   const costS = 1 / rate.perSecond;
 
-  const fullIn = (address: string) => Math.max(0, (fullAt.get(address) ?? 0) - nowS());
+  const fullIn = (address: string) => Math.max(0, (fullAt.get(address) ?? 0) - nowMs()) / 1000;
   const showLeft = (res: Response, fullInS: number) =>
     showRateLimit(res, 'failedAuth', rate, bucketState(rate, fullInS));
 
@@ -37,7 +37,7 @@ export function createFailedAuthentication({
       const address = countedAddress(req);
       const before = bucketState(rate, fullIn(address));
       const fullInS = before.admitted ? before.resetS + costS : before.resetS;
-      remember(fullAt, ADDRESSES_MAX, address, nowS() + fullInS);
+      remember(fullAt, ADDRESSES_MAX, address, nowMs() + fullInS * 1000);
       showLeft(res, fullInS);
       if (!before.admitted) throw tooManyRequests(rate, before.retryAfterS);
     },
@@ -57,4 +57,5 @@ export function createFailedAuthentication({
   };
 }
 
-const nowS = () => performance.now() / 1000;
+/** In whole milliseconds: a sum of fractions would ask for a second more. */
+const nowMs = () => Math.round(performance.now());
