@@ -5,6 +5,13 @@ export type PersonRole = (typeof PERSON_ROLES)[number];
 export const mayAct = (role: PersonRole, lowest: PersonRole) =>
   PERSON_ROLES.indexOf(role) >= PERSON_ROLES.indexOf(lowest);
 
+export interface Person {
+  personId: string;
+  email: string;
+  role: PersonRole;
+  disabled: boolean;
+}
+
 /** A new link as it is shown, once. It is in the fragment, which no server and no log gets. */
 export const shownInvitation = <Person extends object>(
   consoleUrl: string,

@@ -8,6 +8,7 @@ import type { Executor, Transaction } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { KeyringError, type Keyring } from '../keyring/keyring';
 import { keyIdIn, keyIdOf, keyPrefix } from '../keyring/encrypt';
+import { lockEntity } from './lock-entity';
 
 /**
  * The client ids and secrets by which an entity gets its access tokens. It has one for each of its
@@ -91,8 +92,7 @@ export async function addClient(
 ): Promise<(ListedClient & { clientSecret: string }) | undefined> {
   const { entityId, name, scopes } = wanted;
   // The second of two at the same time counts the first.
-  const held = await trx.row`SELECT id FROM entities WHERE id = ${entityId} FOR NO KEY UPDATE`;
-  if (held === undefined) return undefined;
+  if (!(await lockEntity(trx, entityId))) return undefined;
   const clientSecret = newClientSecret();
   const adding = insertClient(trx, { ...wanted, clientId: newId('client'), clientSecret });
   const added = await act(trx, by, adding, ({ clientId }) => ({

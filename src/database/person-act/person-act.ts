@@ -1,6 +1,7 @@
 import { Failure, type FailureCode } from '../../domain/failures';
 import type { PersonRole } from '../../domain/person';
 import { ACT_WINDOW, waitsForSecond, type ActState } from '../../domain/two-person';
+import { lockEntity } from '../entity/lock-entity';
 import { newId } from '../identifier/new-id';
 import { decrypt, encrypt, type EncryptedPlace } from '../keyring/encrypt';
 import type { Executor, Transaction } from '../pool/connection';
@@ -105,8 +106,9 @@ export function subjectOf(
 
 const requestPlace = (actId: string): EncryptedPlace => `person_acts.request_encrypted:${actId}`;
 
-/** More than a team decides in a day. */
-const LISTED_MAX = 100;
+/** More than a team is asked for in a day, and than it looks back at. */
+const WAITING_MAX = 1_000;
+const ENDED_MAX = 100;
 
 /** SQL: whether an act `a` of a person `p` can still be decided. */
 const IS_OPEN = `(a.state = 'waiting' AND a.created_at > clock_timestamp() - interval '${ACT_WINDOW}'
@@ -126,7 +128,9 @@ export async function listActs(db: Executor, entityId: string, actId?: string): 
     FROM person_acts a JOIN persons p ON p.id = a.person_id
     WHERE a.entity_id = ${entityId} AND a.state <> 'alone' AND a.id = coalesce(${actId ?? null}, a.id)
     ORDER BY ${raw(IS_OPEN)} DESC,
-      CASE WHEN ${raw(IS_OPEN)} THEN a.created_at END, a.created_at DESC LIMIT ${raw(LISTED_MAX)}`;
+      CASE WHEN ${raw(IS_OPEN)} THEN a.created_at END, a.created_at DESC
+    LIMIT (SELECT ${raw(ENDED_MAX)} + least(count(*), ${raw(WAITING_MAX)}) FROM person_acts
+      WHERE entity_id = ${entityId} AND state = 'waiting' AND created_at > clock_timestamp() - ${ACT_WINDOW}::interval)`;
   return found.map(({ requestEncrypted, ...act }) => {
     const request = decrypt(db.keyring, requestEncrypted, requestPlace(act.actId));
     return { ...act, request: JSON.parse(request) as PersonAct['request'] };
@@ -152,6 +156,7 @@ export async function decideAct(
   actId: string,
   { state, personId, refusal = null }: { state: ActState; personId: string; refusal?: FailureCode | null },
 ): Promise<boolean> {
+  await lockEntity(trx, sql`SELECT entity_id FROM person_acts WHERE id = ${actId}`);
   const decided = await trx.row`
     UPDATE person_acts a SET state = ${state}, decided_by = ${personId}, decided_at = clock_timestamp(),
       refusal = ${refusal}

@@ -1,5 +1,6 @@
 import { Failure } from '../../domain/failures';
-import { mayAct, type PersonRole } from '../../domain/person';
+import { mayAct, type Person, type PersonRole } from '../../domain/person';
+import { lockEntity } from '../entity/lock-entity';
 import { newId } from '../identifier/new-id';
 import { decrypt, decryptOwn, encrypt, type EncryptedPlace } from '../keyring/encrypt';
 import { lapseActs } from '../person-act/person-act';
@@ -10,15 +11,9 @@ import { act, type Actor } from '../record/audit-event';
 import { writeInvitation } from './invitation';
 
 /**
- * People who act for an entity in the console. Each change locks the entity first: of two at once,
- * the second sees the first.
+ * People who act for an entity in the console. Each change locks the entity: of two at once, the
+ * second sees the first.
  */
-export interface Person {
-  personId: string;
-  email: string;
-  role: PersonRole;
-  disabled: boolean;
-}
 
 /** A new link, which is shown once. */
 export type Invited = Omit<Person, 'disabled'> & { invitation: string };
@@ -42,8 +37,7 @@ export async function addPerson(
   entityId: string,
   { email, role }: Pick<Person, 'email' | 'role'>,
 ): Promise<Invited> {
-  const entity = await trx.row`SELECT id FROM entities WHERE id = ${entityId} FOR NO KEY UPDATE`;
-  if (entity === undefined) throw new Failure('not_found', 'There is no such entity');
+  if (!(await lockEntity(trx, entityId))) throw new Failure('not_found', 'There is no such entity');
   const { keyring } = trx;
   const { count, isThere } = await trx.oneRow<{ count: number; isThere: boolean }>`
     SELECT count(*)::int AS count,
@@ -90,8 +84,7 @@ export async function personEmails(db: Executor, ids: string[]): Promise<Readonl
 }
 
 export const lockEntityOf = (trx: Transaction, personId: string) =>
-  trx.row`
-    SELECT id FROM entities WHERE id = (SELECT entity_id FROM persons WHERE id = ${personId}) FOR NO KEY UPDATE`;
+  lockEntity(trx, sql`SELECT entity_id FROM persons WHERE id = ${personId}`);
 
 /** A person as a caller names one; the operator names no entity. */
 interface Named {

@@ -115,10 +115,10 @@ describe('the limit of an entity', () => {
 
 describe('an act that waits', () => {
   it('is decided once, of two persons who approve at the same moment', async () => {
-    const actId = await asked();
+    const [actId, admin] = [await asked(), await person('admin')];
     const first = await openTransaction(db);
     expect(await decideAct(first.trx, actId, { state: 'approved', personId: other })).toBe(true);
-    const second = approve(actId, await person('admin'));
+    const second = approve(actId, admin);
     await waitsForALock(db);
     await first.commit();
     expect(await second).toBe(false);
@@ -133,6 +133,20 @@ describe('an act that waits', () => {
     await waitsForALock(db);
     await first.rollback();
     expect(await second).toBe(true);
+  });
+
+  it('is approved while its asker is disabled, and neither waits for the other', async () => {
+    const actId = await asked();
+    const approval = await openTransaction(db);
+    await decideAct(approval.trx, actId, { state: 'approved', personId: other });
+    const disabled = db.transaction((trx) =>
+      changePerson(trx, OPERATOR, { personId: asker }, { disabled: true }),
+    );
+    await waitsForALock(db);
+    await changePerson(approval.trx, OPERATOR, { personId: other }, { role: 'viewer' });
+    await approval.commit();
+    expect(await disabled).toMatchObject({ disabled: true });
+    expect(await stateOf(actId)).toBe('approved');
   });
 
   it('lapses at 24 hours, and not a moment sooner', async () => {
@@ -170,6 +184,15 @@ describe('an act that waits', () => {
     const stranger = await merchant();
     expect(await listActs(db, stranger)).toEqual([]);
     await expect(readAct(db, stranger, oldest)).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('is listed with all others that wait, beside the latest hundred that have ended', async () => {
+    for (let n = 0; n < 203; n++) await asked();
+    const newest = `SELECT id FROM person_acts WHERE entity_id = '${entityId}' ORDER BY created_at DESC LIMIT 101`;
+    await unrecorded(database.url, `UPDATE person_acts SET state = 'lapsed' WHERE id IN (${newest})`);
+    const states = (await listActs(db, entityId)).map(({ state }) => state);
+    expect(states.filter((state) => state === 'waiting')).toHaveLength(102);
+    expect(states.filter((state) => state === 'lapsed')).toHaveLength(100);
   });
 
   it('is forgotten after thirty days', async () => {
