@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { openSandbox } from '../../packages/sandbox/src/open';
+import { openSandbox } from '../../packages/sandbox/src';
 
 const player = {
   name: 'A',

@@ -36,56 +36,26 @@ function parsed(text: string): unknown {
   }
 }
 
-interface CastCustomer {
-  clientRef: string;
-  firstname: string;
-  lastname: string;
-  accountNumber: string;
-  temperament: Temperament;
-}
-
-/** Invented people. `.example` is reserved (RFC 2606), so no e-mail can reach a stranger. */
-export const CUSTOMERS: readonly CastCustomer[] = [
-  {
-    clientRef: 'sandbox-1',
-    firstname: 'Adaeze',
-    lastname: 'Okonkwo',
-    accountNumber: '1459151022',
-    temperament: 'pays',
-  },
-  {
-    clientRef: 'sandbox-2',
-    firstname: 'Babatunde',
-    lastname: 'Adeyemi',
-    accountNumber: '2522956559',
-    temperament: 'no_funds',
-  },
-  {
-    clientRef: 'sandbox-3',
-    firstname: 'Chinedu',
-    lastname: 'Eze',
-    accountNumber: '0361715213',
-    temperament: 'refuses',
-  },
-  {
-    clientRef: 'sandbox-4',
-    firstname: 'Damilola',
-    lastname: 'Ogunleye',
-    accountNumber: '1505860339',
-    temperament: 'silent',
-  },
-  {
-    clientRef: 'sandbox-5',
-    firstname: 'Efe',
-    lastname: 'Omoregie',
-    accountNumber: '1249955669',
-    temperament: 'late',
-  },
-  {
-    clientRef: 'sandbox-6',
-    firstname: 'Fatima',
-    lastname: 'Bello',
-    accountNumber: '3648039378',
-    temperament: 'contradicts',
-  },
+/** Invented people, and how each answers charges. */
+const PEOPLE: readonly [first: string, last: string, accountNumber: string, temperament: Temperament][] = [
+  ['Adaeze', 'Okonkwo', '1459151022', 'pays'],
+  ['Babatunde', 'Adeyemi', '2522956559', 'no_funds'],
+  ['Chinedu', 'Eze', '0361715213', 'refuses'],
+  ['Damilola', 'Ogunleye', '1505860339', 'silent'],
+  ['Efe', 'Omoregie', '1249955669', 'late'],
+  ['Fatima', 'Bello', '3648039378', 'contradicts'],
 ];
+
+/** `.example` is reserved (RFC 2606), so no e-mail can reach a stranger. */
+export const CUSTOMERS = PEOPLE.map(([firstname, lastname, accountNumber, temperament], n) => ({
+  temperament,
+  onboarded: {
+    clientRef: `sandbox-${n + 1}`,
+    firstname,
+    lastname,
+    accountNumber,
+    accountName: `${lastname} ${firstname}`.toUpperCase(),
+    email: `${firstname}.${lastname}@lagoon.example`.toLowerCase(),
+    country: 'NG',
+  },
+}));

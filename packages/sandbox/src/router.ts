@@ -39,64 +39,41 @@ function actsOf(sandbox: Sandbox): Map<string, (body: unknown) => Promise<string
     if (!found) throw new Error('The customer has given no such permission: reload the page.');
     return found;
   };
-  return new Map([
-    [
-      'ask',
-      act(z.strictObject({ customerId: id, description, limits }), (body) =>
-        shop.ask({ ...body, customer: customer(body.customerId) }),
-      ),
-    ],
-    ...(['charge', 'subscribe'] as const).map(
-      (name) =>
-        [
-          name,
-          act(z.strictObject({ customerId: id, amount, description }), (body) =>
-            shop[name]({ ...body, customer: customer(body.customerId) }),
-          ),
-        ] as const,
+  const billing = (name: 'charge' | 'subscribe') =>
+    act(z.strictObject({ customerId: id, amount, description }), (body) =>
+      shop[name]({ ...body, customer: customer(body.customerId) }),
+    );
+  const skipping = (name: 'skip' | 'unskip') =>
+    act(z.strictObject({ scheduleId: id, n: z.int().min(0) }), (body) =>
+      phone[name](body.scheduleId, body.n),
+    );
+  const steered = z.strictObject({ scheduleId: id, act: z.enum(['pause', 'resume', 'cancel']) });
+  const decision = z.enum(['approve_once', 'approve_recurring', 'deny', 'leave']);
+  const acts = {
+    ask: act(z.strictObject({ customerId: id, description, limits }), (body) =>
+      shop.ask({ ...body, customer: customer(body.customerId) }),
     ),
-    ['refund', act(z.strictObject({ reference: id }), ({ reference }) => shop.refund(reference))],
-    [
-      'steer',
-      act(
-        z.strictObject({ scheduleId: id, act: z.enum(['pause', 'resume', 'cancel']) }),
-        ({ scheduleId, act: which }) => shop.steer(scheduleId, which),
+    charge: billing('charge'),
+    subscribe: billing('subscribe'),
+    refund: act(z.strictObject({ reference: id }), (body) => shop.refund(body.reference)),
+    steer: act(steered, (body) => shop.steer(body.scheduleId, body.act)),
+    advance: act(z.strictObject({ by: z.enum(STEPS) }), (body) => shop.advance(body.by)),
+    limit: act(z.strictObject({ id, limits }), (body) => phone.limit(permission(body.id), body.limits)),
+    pause: act(z.strictObject({ id, until: z.iso.date().optional() }), (body) =>
+      phone.pause(
+        permission(body.id),
+        body.until === undefined ? undefined : startOfDay(body.until, sandbox.state.timeZone),
       ),
-    ],
-    ['advance', act(z.strictObject({ by: z.enum(STEPS) }), ({ by }) => shop.advance(by))],
-    ['limit', act(z.strictObject({ id, limits }), (body) => phone.limit(permission(body.id), body.limits))],
-    [
-      'pause',
-      act(z.strictObject({ id, until: z.iso.date().optional() }), ({ id: permissionId, until }) =>
-        phone.pause(
-          permission(permissionId),
-          until === undefined ? undefined : startOfDay(until, sandbox.state.timeZone),
-        ),
-      ),
-    ],
-    ['resume', act(z.strictObject({ id }), (body) => phone.resume(permission(body.id)))],
-    ...(['skip', 'unskip'] as const).map(
-      (name) =>
-        [
-          name,
-          act(z.strictObject({ scheduleId: id, n: z.int().min(0) }), ({ scheduleId, n }) =>
-            phone[name](scheduleId, n),
-          ),
-        ] as const,
     ),
-    ['revoke', act(z.strictObject({ id }), (body) => phone.revoke(permission(body.id)))],
-    [
-      'answer',
-      act(
-        z.strictObject({
-          id,
-          decision: z.enum(['approve_once', 'approve_recurring', 'deny', 'leave']),
-          limits: limits.optional(),
-        }),
-        ({ id: promptId, ...answer }) => phone.answer(promptId, answer),
-      ),
-    ],
-  ]);
+    resume: act(z.strictObject({ id }), (body) => phone.resume(permission(body.id))),
+    skip: skipping('skip'),
+    unskip: skipping('unskip'),
+    revoke: act(z.strictObject({ id }), (body) => phone.revoke(permission(body.id))),
+    answer: act(z.strictObject({ id, decision, limits: limits.optional() }), ({ id: promptId, ...answer }) =>
+      phone.answer(promptId, answer),
+    ),
+  };
+  return new Map(Object.entries(acts));
 }
 
 export function sandboxRouter(sandbox: Sandbox): RequestHandler {

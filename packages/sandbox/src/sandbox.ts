@@ -161,24 +161,16 @@ export class Sandbox {
     const { bank } = this.quiet;
     const find = async () => {
       const { data } = await bank.call('listCustomers', { query: { limit: 100 } });
-      return CUSTOMERS.flatMap(({ clientRef, firstname, lastname, temperament }) => {
-        const found = data.customers.find((one) => one.clientRef === clientRef);
+      return CUSTOMERS.flatMap(({ onboarded, temperament }) => {
+        const found = data.customers.find(({ clientRef }) => clientRef === onboarded.clientRef);
         if (!found) return [];
-        const { customerId, lookupID } = found;
+        const { customerId, lookupID, firstname, lastname } = found;
         return [{ customerId, lookupID, name: `${firstname} ${lastname}`, temperament }];
       });
     };
     const known = await find();
     if (known.length === CUSTOMERS.length) return known;
-    const customers = CUSTOMERS.map(({ clientRef, firstname, lastname, accountNumber }) => ({
-      clientRef,
-      firstname,
-      lastname,
-      accountNumber,
-      accountName: `${lastname} ${firstname}`.toUpperCase(),
-      email: `${firstname}.${lastname}@lagoon.example`.toLowerCase(),
-      country: 'NG',
-    }));
+    const customers = CUSTOMERS.map(({ onboarded }) => onboarded);
     await bank.call('onboardCustomers', { body: { customers } });
     return find();
   }
