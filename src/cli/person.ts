@@ -35,19 +35,16 @@ export function fill(person: Command): void {
     .addOption(entityOption())
     .action(onEngine(list, requireRing));
 
-  command(person, 'role', 'set what one may do, from the next call on')
-    .argument('<personId>')
+  const act = (name: string, words: string) =>
+    command(person, name, words).argument('<personId>').addOption(reasonOption());
+
+  act('role', 'set what one may do, from the next call on')
     .addArgument(new Argument('<role>').choices(PERSON_ROLES))
-    .addOption(reasonOption())
     .action(
       onEngine(async (db, _config, ...[personId, role, options]: [string, PersonRole, Explained]) =>
         change(db, personId, options, { role }),
       ),
     );
-
-  const act = (name: string, words: string) =>
-    command(person, name, words).argument('<personId>').addOption(reasonOption());
-
   act('disable', 'keep one out, from the next call on').action(setDisabled(true));
   act('enable', 'let one in again').action(setDisabled(false));
   act('invite', 'make a new link; used, it ends the passkeys that the person has').action(onEngine(invite));

@@ -13,7 +13,7 @@ export interface Person {
 }
 
 /** A new link as it is shown, once. It is in the fragment, which no server and no log gets. */
-export const shownInvitation = <Person extends object>(
+export const shownInvitation = <Invited extends object>(
   consoleUrl: string,
-  { invitation, ...person }: Person & { invitation: string },
+  { invitation, ...person }: Invited & { invitation: string },
 ) => ({ ...person, invitationUrl: `${consoleUrl}/console#invitation=${invitation}` });

@@ -61,15 +61,12 @@ export const personRoutes = [
     takes: { ...ONE, body: roleBody },
     handle: (call: BodyCall<typeof roleBody> & PersonCall) => change(call, call.body),
   }),
-  consoleRow('post', `${PERSON}/disable`, {
-    id: 'disablePerson',
-    takes: ONE,
-    handle: (call: PersonCall) => change(call, { disabled: true }),
-  }),
-  consoleRow('post', `${PERSON}/enable`, {
-    id: 'enablePerson',
-    takes: ONE,
-    handle: (call: PersonCall) => change(call, { disabled: false }),
-  }),
+  ...(['disable', 'enable'] as const).map((verb) =>
+    consoleRow('post', `${PERSON}/${verb}`, {
+      id: `${verb}Person`,
+      takes: ONE,
+      handle: (call: PersonCall) => change(call, { disabled: verb === 'disable' }),
+    }),
+  ),
   consoleRow('post', `${PERSON}/invite`, { id: 'invitePerson', takes: ONE, handle: invite }),
 ];

@@ -6,7 +6,6 @@ import { endForGood, isConsoleSessionEnded } from '../../database/entity/console
 import { findEntity } from '../../database/entity/create-entity';
 import { openInvitee } from '../../database/person/invitation';
 import { findPerson, isSecretSignInOpen } from '../../database/person/person';
-import { formatInstant } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
 import { SCOPES } from '../../domain/scope';
 import type { Authenticate } from '../http/authentication';
@@ -192,7 +191,6 @@ async function shown({ deps, authenticate }: Access, req: Request, res: Response
     role,
     ...(person && { person: { personId: person.personId, email: person.email, role: person.role } }),
     name: entity?.name ?? '',
-    expiresAt: formatInstant(new Date(session.endsAt)),
     timezone,
     today,
     testClocks: config.ASSENT_MODE === 'sandbox',

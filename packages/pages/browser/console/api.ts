@@ -1,4 +1,4 @@
-import type { PersonRole } from '../../../../src/domain/person';
+import type { Person } from '../../../../src/domain/person';
 import type { Operations } from '../../../client/src/api.generated';
 
 /*
@@ -10,9 +10,8 @@ export interface Session {
   entityId: string;
   role: 'bank' | 'merchant' | 'provider';
   /** The person who has signed in by a passkey. */
-  person?: { personId: string; email: string; role: PersonRole };
+  person?: Omit<Person, 'disabled'>;
   name: string;
-  expiresAt: string;
   timezone: string;
   /** By the party's clock: a test clock may be years ahead of the reader's. */
   today: string;
@@ -252,10 +251,8 @@ async function answerOf(answered: Response): Promise<Answer> {
 
 /** Leaves out empty parameters. */
 export function query(parameters: Record<string, string | number | undefined>): string {
-  const given = Object.entries(parameters).filter(
-    (one): one is [string, string | number] => one[1] !== undefined && one[1] !== '',
+  const given = Object.entries(parameters).flatMap(([name, value = '']) =>
+    value === '' ? [] : [[name, String(value)]],
   );
-  return given.length === 0
-    ? ''
-    : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
+  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
 }

@@ -1,16 +1,14 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { PersonRole } from '../../../../src/domain/person';
+import type { Person, PersonRole } from '../../../../src/domain/person';
 import { Act } from './act';
-import { ask, change, type Session } from './api';
+import { ask, change } from './api';
 import { Choice, useDraft } from './choice';
 import { useMoment, useSession } from './context';
 import { Show, useAnswered, useAttempt, useNotice, type Done } from './loaded';
 import { Alert } from './parts';
 import { addPasskey } from './passkey';
 import { Table } from './table';
-
-type Person = NonNullable<Session['person']> & { disabled: boolean };
 
 const PERSONS = '/v1/console/persons';
 
