@@ -1,6 +1,6 @@
 import type { Page, Route } from 'playwright-core';
 import { momentIn } from '../../packages/pages/browser/parts/time';
-import { expectGoodPage, openBrowser, type TestBrowser } from '../support/browser';
+import { expectGoodPage, shareBrowser } from '../support/browser';
 import { eventually } from '../support/engine';
 import {
   answerRefund,
@@ -19,12 +19,8 @@ import { lookupIdOf } from '../support/standing';
 /* Payments in the console: what a clerk finds, sees become of them, and must not be misled by. */
 
 const served = shareApi();
-let browser: TestBrowser;
+const browser = shareBrowser();
 let parties: Parties;
-beforeAll(async () => {
-  browser = await openBrowser();
-});
-afterAll(() => browser.close());
 beforeEach(async () => {
   parties = await served.parties();
 });

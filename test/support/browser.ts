@@ -10,7 +10,7 @@ import { oncePerRun } from './once-per-run';
  * first byte on: an error in its console, a request to another host, what its policy refused, an
  * answer of 500. `expectGoodPage` tells of it, and so does the end of each test, of every page:
  *
- *     const browser = await openBrowser();                    // beforeAll; browser.close() in afterAll
+ *     const browser = shareBrowser();
  *     const page = await browser.open(`${api.url}/console`);  // a context of its own: no one's cookies
  *     await page.getByRole('button', { name: 'Sign in' }).click();
  *     await expectGoodPage(page);                             // as it stands now, with content in it
@@ -89,6 +89,16 @@ export async function openBrowser(): Promise<TestBrowser> {
     },
     close: () => browser.close(),
   };
+}
+
+/** The browser of a test file. */
+export function shareBrowser(): Pick<TestBrowser, 'open'> {
+  let browser: TestBrowser;
+  beforeAll(async () => {
+    browser = await openBrowser();
+  });
+  afterAll(() => browser.close());
+  return { open: (url, beside) => browser.open(url, beside) };
 }
 
 /**

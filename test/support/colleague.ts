@@ -40,7 +40,11 @@ export async function colleague(api: ServedApi, entityId: string, role: PersonRo
 }
 
 /** A page with the cookie of a person. */
-export async function atDesk(browser: TestBrowser, { url }: ServedApi, { cookie }: Colleague): Promise<Page> {
+export async function atDesk(
+  browser: Pick<TestBrowser, 'open'>,
+  { url }: ServedApi,
+  { cookie }: Colleague,
+): Promise<Page> {
   const page = await browser.open('about:blank');
   const [name = '', value = ''] = cookie.split('=');
   const { hostname: domain } = new URL(url);

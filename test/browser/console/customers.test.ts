@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { openAgreements } from '../../../src/database/agreement/agreement';
 import { applyDecision } from '../../../src/database/decision/apply-decision';
 import { createEntity } from '../../../src/database/entity/create-entity';
-import { expectGoodPage, openBrowser, type TestBrowser } from '../../support/browser';
+import { expectGoodPage, shareBrowser } from '../../support/browser';
 import { atDesk, colleague } from '../../support/colleague';
 import { shareApi, type Parties } from '../../support/shared-api';
 import { makeSchedule } from '../../support/standing';
@@ -10,12 +10,8 @@ import { makeSchedule } from '../../support/standing';
 /* Admins see and change a customer, while the customer and others change it too. */
 
 const shared = shareApi();
-let browser: TestBrowser;
+const browser = shareBrowser();
 let parties: Parties;
-beforeAll(async () => {
-  browser = await openBrowser();
-});
-afterAll(() => browser.close());
 beforeEach(async () => {
   parties = await shared.parties();
 });

@@ -2,23 +2,21 @@ import type { Page } from 'playwright-core';
 import { addPerson, changePerson, listPersons } from '../../../src/database/person/person';
 import { recordAuditEvent } from '../../../src/database/record/audit-event';
 import type { PersonRole } from '../../../src/domain/person';
-import { expectGoodPage, giveAuthenticator, openBrowser, type TestBrowser } from '../../support/browser';
+import { expectGoodPage, giveAuthenticator, shareBrowser } from '../../support/browser';
 import { OPERATOR } from '../../support/operator';
 import { charge, shareApi, type Parties } from '../../support/shared-api';
 
 /* Persons in the console: how they come in, and what each role is offered. */
 
 const served = shareApi();
-let browser: TestBrowser;
+const browser = shareBrowser();
 let parties: Parties;
 /** The console's own address: a browser makes no passkey for an IP address. */
 let own: string;
-beforeAll(async () => {
-  browser = await openBrowser();
+beforeAll(() => {
   own = served.api.url.replace('127.0.0.1', 'localhost');
   served.api.deps.config.CONSOLE_URL = own;
 });
-afterAll(() => browser.close());
 beforeEach(async () => {
   parties = await served.parties();
 });

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { expectGoodPage, openBrowser, type TestBrowser } from '../../support/browser';
+import { expectGoodPage, shareBrowser } from '../../support/browser';
 import { atDesk, colleague, type Colleague } from '../../support/colleague';
 import { unrecorded } from '../../support/database';
 import { OPERATOR } from '../../support/operator';
@@ -10,13 +10,13 @@ import { charge, decline, shareApi, type Parties } from '../../support/shared-ap
 /** Two persons of a merchant at their own desks, each in the console. */
 
 const shared = shareApi({ RATE_LIMIT_CALLER: '5000/5000' });
-let browser: TestBrowser;
+const browser = shareBrowser();
 let parties: Parties;
 let clerk: Page;
 let admin: Page;
 let clerkEmail: string;
 beforeAll(async () => {
-  [browser, parties] = await Promise.all([openBrowser(), shared.parties()]);
+  parties = await shared.parties();
   const { entityId } = parties.merchant;
   const persons = await Promise.all([
     colleague(shared.api, entityId, 'clerk'),
@@ -25,7 +25,6 @@ beforeAll(async () => {
   clerkEmail = persons[0].email;
   [clerk, admin] = (await Promise.all(persons.map(desk))) as [Page, Page];
 });
-afterAll(() => browser.close());
 
 const desk = (of: Colleague) => atDesk(browser, shared.api, of);
 
