@@ -2,12 +2,12 @@ import type { Customer, Decision } from '../../../client/src/api.generated';
 import { money } from '../parts/money';
 import { Act } from './act';
 import { to, type Address } from './address';
-import { ask, change, query } from './api';
+import { change, query } from './api';
 import { Choice, useDraft, usePaged } from './choice';
 import { Consent } from './consent';
 import { useMoment, useSession } from './context';
-import { Show, useAnswered, useLoaded, useNotice, type Done } from './loaded';
-import { Badge, Facts, Ids } from './parts';
+import { Show, useLoaded, useNotice, type Done } from './loaded';
+import { AllOf, Badge, Facts, Ids } from './parts';
 import { paymentsAt } from './payment-filter';
 import { FoundPayments } from './payments';
 import { AgreementFound } from './record-found';
@@ -25,15 +25,11 @@ export function Customers({ address: { id } }: { address: Address }) {
 const nameOf = ({ firstname, middlename, lastname }: Customer) =>
   [firstname, middlename, lastname].filter((one) => one !== null).join(' ');
 
-/** The text stands in the body alone, for it is a name. */
-const found = (what: string) => {
-  const { asked, ...body } = JSON.parse(what) as { asked?: Parameters<typeof query>[0] };
-  return ask<'searchCustomers'>(`/v1/bank/customers/search${query(asked ?? {})}`, body);
-};
+const SEARCH = '/v1/bank/customers/search';
 
 function CustomerList() {
   const { chosen: text, asked, sorting, choose, go } = usePaged('');
-  const loaded = useAnswered(JSON.stringify({ asked, ...(text !== '' && { search: text }) }), found);
+  const loaded = useLoaded<'searchCustomers'>(SEARCH + query(asked), text === '' ? {} : { search: text });
   const moment = useMoment();
   return (
     <section class="card stack">
@@ -76,13 +72,11 @@ function CustomerList() {
 }
 
 function CustomerShown({ id }: { id: string }) {
-  const loaded = useAnswered(JSON.stringify({ customerId: id }), found);
+  const loaded = useLoaded<'searchCustomers'>(SEARCH, { customerId: id });
   const moment = useMoment();
   return (
     <>
-      <p>
-        <a href={to('customers')}>All customers</a>
-      </p>
+      <AllOf page="customers" />
       <Show loaded={loaded} what="The customer">
         {({ customers: [one] }) =>
           one === undefined ? (

@@ -3,11 +3,10 @@ import { money } from '../parts/money';
 import { eventInWords, kindInWords } from '../parts/payment-words';
 import { Timeline } from '../parts/timeline';
 import { Act } from './act';
-import { to } from './address';
 import { change } from './api';
 import { useMay, useMoment, useSession } from './context';
 import { Show, useLoaded, useNotice, type Done } from './loaded';
-import { Badge, Facts, Id, Ids, RecordLink } from './parts';
+import { AllOf, Badge, Facts, Id, Ids, RecordLink } from './parts';
 import { WaitsForSecond } from './waiting';
 import { ANSWERS, bookedInWords, endedBy, resolutionInWords, type Resolution } from './words';
 
@@ -17,11 +16,7 @@ export function ExceptionShown({ id, ofPayment }: { id: string; ofPayment?: Done
   const { notice, done } = useNotice(loaded);
   return (
     <>
-      {!ofPayment && (
-        <p>
-          <a href={to('exceptions')}>All exceptions</a>
-        </p>
-      )}
+      {!ofPayment && <AllOf page="exceptions" />}
       {!ofPayment && notice}
       <Show loaded={loaded} what="The exception">
         {(exception) => (

@@ -12,9 +12,19 @@ type Loaded<Data> = State<Data> & {
   reload: () => void;
 };
 
-/** @param path loaded again when it changes; `undefined` loads nothing */
-export function useLoaded<O extends keyof Operations>(path: string | undefined): Loaded<DataOf<O>> {
-  return useAnswered<DataOf<O>>(path, ask);
+/**
+ * @param path loaded again when it changes, or the body does; `undefined` loads nothing
+ * @param body in place of parameters: see {@link ask}
+ */
+export function useLoaded<O extends keyof Operations>(
+  path: string | undefined,
+  body?: object,
+): Loaded<DataOf<O>> {
+  const what = path === undefined ? undefined : JSON.stringify({ path, body });
+  return useAnswered<DataOf<O>>(what, (asked) => {
+    const { path: at, body: given } = JSON.parse(asked) as { path: string; body?: object };
+    return ask<O>(at, given);
+  });
 }
 
 /** @param what loaded again when it changes; `undefined` loads nothing */

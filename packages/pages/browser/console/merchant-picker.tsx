@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
 import type { NamedMerchant } from '../../../client/src/api.generated';
-import { ask } from './api';
-import { useAnswered } from './loaded';
+import type { DataOf } from './api';
+import { useLoaded } from './loaded';
 
-const find = (what: string) => ask<'searchMerchants'>('/v1/merchants/search', JSON.parse(what) as object);
+const SEARCH = '/v1/merchants/search';
 
 const ANY: NamedMerchant = { merchantId: '', name: 'Any' };
 
@@ -20,15 +20,15 @@ export function MerchantPicker({
   const [text, setText] = useState<string>();
   const [at, setAt] = useState(0);
   const name = text?.trim();
-  const { data, former, error } = useAnswered(
-    name === undefined ? undefined : JSON.stringify(name ? { name } : {}),
-    find,
+  const { data, former, error } = useLoaded<'searchMerchants'>(
+    name === undefined ? undefined : SEARCH,
+    name ? { name } : {},
   );
   const begins = (one: NamedMerchant) => one.name.toLowerCase().startsWith(name?.toLowerCase() ?? '');
   // Until the answer comes the former list stays, without names that do not begin so.
   const merchants = data?.merchants ?? former?.merchants.filter(begins);
   const options = merchants === undefined ? [] : [...(name === '' ? [ANY] : []), ...merchants];
-  const own = useAnswered(chosen && JSON.stringify({ merchantId: chosen }), find);
+  const own = useLoaded<'searchMerchants'>(chosen && SEARCH, { merchantId: chosen });
   const picked = (own.data ?? former)?.merchants.find(({ merchantId }) => merchantId === chosen);
   const look = (next: string | undefined) => {
     setText(next);
@@ -98,7 +98,7 @@ export function MerchantPicker({
   );
 }
 
-function hint(data: Awaited<ReturnType<typeof find>> | undefined): string {
+function hint(data: DataOf<'searchMerchants'> | undefined): string {
   if (data === undefined) return 'Looking …';
   if (data.total === 0) return 'No merchant’s name begins so.';
   return data.total > data.merchants.length ? 'There are more: type the beginning of a name.' : '';

@@ -1,4 +1,4 @@
-import { Fragment, type ComponentChildren } from 'preact';
+import { Fragment, type ComponentChildren, type ComponentProps } from 'preact';
 import { to } from './address';
 import { useSession } from './context';
 import { paymentsAt } from './payment-filter';
@@ -9,6 +9,26 @@ export const Alert = ({ children }: { children: ComponentChildren }) => (
   <p class="notice bad" role="alert">
     {children}
   </p>
+);
+
+/** The way back from one record to its list. */
+export const AllOf = ({ page }: { page: string }) => (
+  <p>
+    <a href={to(page)}>All {page}</a>
+  </p>
+);
+
+type AmountProps = Pick<
+  ComponentProps<'input'>,
+  'name' | 'required' | 'max' | 'value' | 'defaultValue' | 'onInput' | 'onChange'
+>;
+
+/** A field for an amount in major units. */
+export const AmountField = ({ label, ...input }: AmountProps & { label: string }) => (
+  <label>
+    {label}
+    <input type="number" min="0" step="any" {...input} />
+  </label>
 );
 
 /** A state as a word with its colour. */

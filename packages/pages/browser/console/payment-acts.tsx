@@ -6,6 +6,7 @@ import { act, change, Refusal, type Session } from './api';
 import { ChargeAgain } from './charge-again';
 import { useSession } from './context';
 import type { Done } from './loaded';
+import { AmountField } from './parts';
 
 interface Props {
   of: TransactionWithEvents;
@@ -102,7 +103,7 @@ function Refund({ of: one, left, done }: Props & { left: number }) {
     <Act
       name="Refund …"
       title="Refund this charge?"
-      yes={`Yes, refund ${money({ amount: Number(amount) }, one.currency)}`}
+      yes={`Yes, refund ${money(Number(amount), one.currency)}`}
       send={async () => {
         const sum = Number(amount);
         const wish = { reference: one.reference, amount: sum, ...(reason !== '' && { reason }) };
@@ -117,22 +118,17 @@ function Refund({ of: one, left, done }: Props & { left: number }) {
         setKey(newKey());
         return waits
           ? message
-          : `${money({ amount: sum }, one.currency)} is on its way back: the bank makes the transfer.`;
+          : `${money(sum, one.currency)} is on its way back: the bank makes the transfer.`;
       }}
       done={done}
     >
-      <label>
-        Amount, of {money({ amount: left }, one.currency)} that is left
-        <input
-          type="number"
-          required
-          min="0"
-          max={left}
-          step="any"
-          value={amount}
-          onInput={taking(setAmount)}
-        />
-      </label>
+      <AmountField
+        label={`Amount, of ${money(left, one.currency)} that is left`}
+        required
+        max={left}
+        value={amount}
+        onInput={taking(setAmount)}
+      />
       <label>
         Reason, which the customer’s bank reads, and may show to the customer
         <input maxLength={500} value={reason} onInput={taking(setReason)} />

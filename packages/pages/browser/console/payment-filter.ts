@@ -1,3 +1,4 @@
+import { query } from './api';
 import { addDays, firstOfMonth, lastOfMonth } from './days';
 
 /* The filter of payments, as the page's address holds it. A text may be a name: none holds that. */
@@ -28,10 +29,7 @@ export function filterOf(parameters: URLSearchParams): PaymentFilter {
   return Object.fromEntries(given.filter(([, value]) => value !== ''));
 }
 
-export function paymentsAt(filter: PaymentFilter): string {
-  const given = NAMES.flatMap((name) => (filter[name] ? [[name, filter[name]]] : []));
-  return given.length === 0 ? '#/payments' : `#/payments?${new URLSearchParams(given).toString()}`;
-}
+export const paymentsAt = (filter: PaymentFilter) => `#/payments${query(filter)}`;
 
 /** The body of a search. */
 export function bodyOf({ amountFrom, amountTo, ...filter }: PaymentFilter, search: string): object {

@@ -2,6 +2,7 @@ import { REASONS } from '../parts/payment-words';
 import { Choice } from './choice';
 import { useSession } from './context';
 import { MerchantPicker } from './merchant-picker';
+import { AmountField } from './parts';
 import {
   CLOCKS,
   daysOf,
@@ -99,16 +100,11 @@ function Amounts({ filter, choose }: Props) {
     choose({ ...all, ...(needs && !all.currency && { currency: first }) });
   };
   const field = (name: 'amountFrom' | 'amountTo', label: string) => (
-    <label>
-      {label}
-      <input
-        type="number"
-        min="0"
-        step="any"
-        value={filter[name] ?? ''}
-        onChange={(event) => change({ [name]: event.currentTarget.value })}
-      />
-    </label>
+    <AmountField
+      label={label}
+      value={filter[name] ?? ''}
+      onChange={(event) => change({ [name]: event.currentTarget.value })}
+    />
   );
   return (
     <>

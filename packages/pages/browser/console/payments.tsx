@@ -6,7 +6,7 @@ import { go, to, type Address } from './address';
 import { ask, type DataOf } from './api';
 import { useMoment, useSession } from './context';
 import { wholeNumber } from './figures';
-import { Show, useAnswered, useAttempt } from './loaded';
+import { Show, useAnswered, useAttempt, useLoaded } from './loaded';
 import { Alert, Badge, Figure } from './parts';
 import { bodyOf, fileNameOf, filterOf, paymentsAt, type PaymentFilter } from './payment-filter';
 import { PaymentFilters } from './payment-filters';
@@ -89,7 +89,7 @@ function PaymentList({ filter }: { filter: PaymentFilter }) {
   const { sessionId, name, today } = useSession();
   const [text, setText] = useState(last.sessionId === sessionId ? last.text : '');
   const body = bodyOf(filter, text);
-  const totals = useAnswered(JSON.stringify(body), totalsOf);
+  const totals = useLoaded<'totalTransactions'>('/v1/transaction-history/totals', body);
   return (
     <section class="card stack">
       <Search filter={filter} text={text} listed={setText} />
@@ -115,9 +115,6 @@ const SEARCHED = {
 } as const;
 
 type Totalled = DataOf<'totalTransactions'>;
-
-const totalsOf = (what: string) =>
-  ask<'totalTransactions'>('/v1/transaction-history/totals', JSON.parse(what) as object);
 
 function Sums({ of: { count, countIsMinimum, moved, totals } }: { of: Totalled }) {
   return (

@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { to } from './address';
 import { ask, query, Refusal } from './api';
 import { Show, useAnswered, useNotice, type Done } from './loaded';
+import { AllOf } from './parts';
 import { Payment } from './payment';
 import { paymentsAt } from './payment-filter';
 import { AgreementFound, BankStatementFound, IntentFound } from './record-found';
@@ -14,9 +15,7 @@ export function RecordFound({ what }: { what: string }) {
   const { notice, done } = useNotice(loaded);
   return (
     <>
-      <p>
-        <a href="#/payments">All payments</a>
-      </p>
+      <AllOf page="payments" />
       {notice}
       <Show loaded={loaded} what="What was found">
         {(found) => found(done)}

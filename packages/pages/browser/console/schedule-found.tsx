@@ -7,7 +7,7 @@ import { act, change } from './api';
 import { useDraft } from './choice';
 import { useMoment, useSession } from './context';
 import { Show, useLoaded, useNotice, type Done } from './loaded';
-import { Badge, CustomerLink, Facts, Ids } from './parts';
+import { AllOf, AmountField, Badge, CustomerLink, Facts, Ids } from './parts';
 import { CancelSchedule, PauseSchedule, schedulesFor } from './payment-acts';
 import { paymentsAt } from './payment-filter';
 import { Table } from './table';
@@ -23,9 +23,7 @@ export function ScheduleShown({ id }: { id: string }) {
   const { notice, done } = useNotice(loaded);
   return (
     <>
-      <p>
-        <a href={to('schedules')}>All schedules</a>
-      </p>
+      <AllOf page="schedules" />
       {notice}
       <Show loaded={loaded} what="The schedule">
         {(schedule) => <Found schedule={schedule} done={done} />}
@@ -98,17 +96,12 @@ function ChangeAmount({ of: { scheduleId, amount: before, currency }, done }: { 
         It charges {money(before, currency)} so far. A charge that has begun, or that the customer was told
         of, is not raised.
       </p>
-      <label>
-        New amount, in {currency}
-        <input
-          type="number"
-          required
-          min="0"
-          step="any"
-          value={given}
-          onInput={(event) => setGiven(event.currentTarget.value)}
-        />
-      </label>
+      <AmountField
+        label={`New amount, in ${currency}`}
+        required
+        value={given}
+        onInput={(event) => setGiven(event.currentTarget.value)}
+      />
     </Act>
   );
 }

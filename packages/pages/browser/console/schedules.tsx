@@ -3,11 +3,11 @@ import type { FoundSchedule, Schedule } from '../../../client/src/api.generated'
 import { money } from '../parts/money';
 import { isHeld, reasonInWords } from '../parts/payment-words';
 import { go, to, type Address } from './address';
-import { ask, query } from './api';
+import { query } from './api';
 import { Choice, usePaged, type Sorting } from './choice';
 import { useMoment, useSession } from './context';
 import { isDay, longDay } from './days';
-import { Show, useAnswered } from './loaded';
+import { Show, useLoaded } from './loaded';
 import { Badge, CustomerLink } from './parts';
 import { Save } from './save';
 import { ScheduleShown } from './schedule-found';
@@ -65,7 +65,7 @@ function ScheduleList({ parameters }: Address) {
 
 export function FoundSchedules({ body }: { body: { status?: string; customerId?: string } }) {
   const { asked, sorting, go: turn } = usePaged(body);
-  const loaded = useAnswered(JSON.stringify([asked, body]), pageOf);
+  const loaded = useLoaded<'searchSchedules'>(SEARCH + query(asked), body);
   return (
     <Show loaded={loaded} what="The schedules">
       {(found) => (
@@ -81,11 +81,6 @@ export function FoundSchedules({ body }: { body: { status?: string; customerId?:
 export const schedulesAt = (filter: Record<string, string>) => to('schedules') + query(filter);
 
 const SEARCH = '/v1/billing/recurring/search';
-
-function pageOf(what: string) {
-  const [asked, body] = JSON.parse(what) as [Record<string, string>, object];
-  return ask<'searchSchedules'>(SEARCH + query(asked), body);
-}
 
 function Found({
   found,

@@ -5,7 +5,7 @@ import { to } from './address';
 import { ask, change } from './api';
 import { useMoment, useSession } from './context';
 import { Show, useAnswered, useNotice, type Done } from './loaded';
-import { Badge, Facts, RecordLink } from './parts';
+import { AmountField, Badge, Facts, RecordLink } from './parts';
 import { send } from './persons';
 import { stateInWords } from './words';
 
@@ -237,16 +237,12 @@ function Limit({ above, done }: { above: Acts['twoPersonAbove']; done: Done }) {
           done={done}
         >
           {all.map((currency) => (
-            <label key={currency}>
-              Above, in {currency}; empty for none
-              <input
-                name={currency}
-                type="number"
-                min="0"
-                step="any"
-                defaultValue={String(above?.[currency] ?? '')}
-              />
-            </label>
+            <AmountField
+              key={currency}
+              label={`Above, in ${currency}; empty for none`}
+              name={currency}
+              defaultValue={String(above?.[currency] ?? '')}
+            />
           ))}
         </Act>
       </div>

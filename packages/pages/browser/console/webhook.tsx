@@ -4,7 +4,7 @@ import { Act } from './act';
 import { act, type DataOf } from './api';
 import { useMoment, useSession } from './context';
 import { Show, useLoaded, useNotice, type Done } from './loaded';
-import { Badge, Facts, Id, RecordLink } from './parts';
+import { AllOf, Badge, Facts, Id, RecordLink } from './parts';
 
 type ShownDelivery = DeliveryOfTransaction & Pick<Delivery, 'withdrawnAt'>;
 
@@ -38,9 +38,7 @@ export function WebhookPage({ id }: { id: string }) {
   const { notice, done } = useNotice(loaded);
   return (
     <>
-      <p>
-        <a href="#/webhooks">All webhooks</a>
-      </p>
+      <AllOf page="webhooks" />
       {notice}
       <Show loaded={loaded} what="The webhook">
         {(delivery) => (
@@ -136,18 +134,10 @@ function Subjects({ of }: { of: string }) {
   const { data } = JSON.parse(of) as { data: Record<string, unknown>[] };
   const ids = data.flatMap((item) => Object.values(item).filter((value) => IS_RECORD.test(String(value))));
   const found = [...new Set(ids.map(String))].slice(0, SUBJECTS_MAX);
-  return (
-    <Facts
-      of={[
-        found.length > 0 && [
-          'It tells of',
-          found.map((id) => (
-            <div key={id}>
-              <RecordLink of={id} />
-            </div>
-          )),
-        ],
-      ]}
-    />
-  );
+  const links = found.map((id) => (
+    <div key={id}>
+      <RecordLink of={id} />
+    </div>
+  ));
+  return <Facts of={[found.length > 0 && ['It tells of', links]]} />;
 }
