@@ -88,22 +88,12 @@ function wireCopies(): void {
   }
 }
 
-/** Addresses of operations in the reference before this one. */
-async function followOldAddress(): Promise<void> {
-  const id = /^#\/[^/]+\/(\w+)$/.exec(location.hash)?.[1];
-  if (id === undefined || location.pathname !== '/docs') return;
-  const all = (await (await fetch('/docs/search.json')).json()) as { id: string }[];
-  const found = all.find((one) => one.id.endsWith(`#${id}`));
-  if (found) location.replace(found.id);
-}
-
 function start(): void {
   wireTheme();
   wireMenu();
   wireTabs();
   wireCopies();
   search();
-  void followOldAddress();
 }
 
 // A page that waits with its first picture for this script has no text yet.

@@ -1,7 +1,7 @@
 import { sandboxRouter } from '../../packages/sandbox/src/router';
 import { Sandbox } from '../../packages/sandbox/src/sandbox';
 import { serveApi, type ServedApi } from '../support/api';
-import { expectGoodPage, openBrowser, tabTo, takeProblems, type TestBrowser } from '../support/browser';
+import { expectGoodPage, shareBrowser, tabTo, takeProblems } from '../support/browser';
 import { createTestDatabase, type TestDatabase } from '../support/database';
 
 /* Pages without a story of their own, and the watch on every page. */
@@ -17,7 +17,7 @@ const player = (name: string) => ({
 
 let test: TestDatabase;
 let api: ServedApi;
-let browser: TestBrowser;
+const browser = shareBrowser();
 let parties: Sandbox;
 beforeAll(async () => {
   test = await createTestDatabase();
@@ -27,10 +27,8 @@ beforeAll(async () => {
     warn: () => undefined,
   });
   api = await serveApi(test.db, { sandbox: { url: 'http://localhost', routes: sandboxRouter(parties) } });
-  browser = await openBrowser();
 });
 afterAll(async () => {
-  await browser.close();
   parties.close();
   await api.close();
   await test.drop();
@@ -97,12 +95,6 @@ describe('a page', () => {
     await page.getByRole('button', { name: 'Light' }).click();
     expect(await ground()).not.toBe(dark);
     await expectGoodPage(page);
-  });
-
-  it('/docs leads an address of the reference before this one to the operation', async () => {
-    const page = await browser.open(`${api.url}/docs#/Billing/billCustomers`);
-    await page.waitForURL('**/docs/reference/billing#billCustomers');
-    expect(await page.locator('#billCustomers').isVisible()).toBe(true);
   });
 
   it('/docs says of an address without a page where there is more, by keyboard too', async () => {
