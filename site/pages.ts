@@ -135,9 +135,9 @@ export function documentOf(
       <button type="button" id="theme">Dark</button>
     </header>
     <div class="site">
-      <nav id="menu" aria-label="Contents">${menu}</nav>
+      <nav id="menu" class="pages" aria-label="Contents">${menu}</nav>
       <main id="main"${page.path.startsWith('reference') ? ' class="reference"' : ''}>${page.html}</main>
-      ${outline && own.length > 1 && !page.path.startsWith('reference') ? `<nav class="outline" aria-label="On this page"><h2>On this page</h2><ul>${outline}</ul></nav>` : ''}
+      ${outline && own.length > 1 && !page.path.startsWith('reference') ? `<nav class="pages outline" aria-label="On this page"><h2>On this page</h2><ul>${outline}</ul></nav>` : ''}
     </div>
   </body>
 </html>

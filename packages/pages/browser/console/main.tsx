@@ -120,7 +120,7 @@ function Frame({ session, leave }: { session: Session; leave: () => void }) {
             <Mark />
             Assent console
           </strong>
-          <nav class="row" aria-label="Pages of the console">
+          <nav class="pages row" aria-label="Pages of the console">
             {pagesFor(session).map((one) => (
               <a key={one.page} href={to(one.page)} aria-current={one.page === page ? 'page' : undefined}>
                 {one.title}
