@@ -1,6 +1,5 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
 import { bankResponseBody } from '../../../src/api/billing/billing-request-schema';
@@ -75,10 +74,6 @@ export class StandIn {
     return this.server.listen(port, host);
   }
 
-  get port(): number {
-    return (this.server.address() as AddressInfo).port;
-  }
-
   close(): void {
     this.server.close();
     this.server.closeAllConnections();
@@ -123,7 +118,7 @@ export class StandIn {
   private giveToken(request: IncomingMessage, response: ServerResponse, body: string): void {
     const given = credentialsOf(request, body);
     const { clientId, clientSecret } = this.credentials;
-    if (!same(given.clientId, clientId) || !same(given.clientSecret, clientSecret)) {
+    if (given.clientId !== clientId || given.clientSecret !== clientSecret) {
       return json(response, 401, { error: 'invalid_client' });
     }
     if (this.tokens.size >= MOST_TOKENS) return envelope(response, 429, 'Keep a token until it expires');
@@ -193,15 +188,6 @@ function decoded(text: string): string {
   } catch {
     return text;
   }
-}
-
-function same(given: string, expected: string): boolean {
-  return timingSafeEqual(digest(given), digest(expected));
-}
-
-/** `timingSafeEqual` throws for different lengths, and hashes all have the same length. */
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }
 
 function jsonObject(text: string): Record<string, unknown> | undefined {
