@@ -2,8 +2,7 @@ import { useState } from 'preact/hooks';
 import { money } from '../parts/money';
 import { momentIn } from '../parts/time';
 import { nameOf } from './charged';
-import { LimitFields } from './limit-fields';
-import { limitsOf, NO_LIMIT_WORDS } from './limits';
+import { NO_LIMIT_WORDS, useLimits } from './limits';
 import { Badge, Said } from './parts';
 import { useAct } from './server';
 import type { Permission, SandboxState } from '../../../sandbox/src/state';
@@ -27,17 +26,19 @@ export function Permissions({ state }: { state: SandboxState }) {
 function PermissionItem({ permission, state }: { permission: Permission; state: SandboxState }) {
   const act = useAct();
   const { id, currency, spendingLimits, spent, pausedUntil, next } = permission;
-  const [perCharge, setPerCharge] = useState(String(spendingLimits.perCharge ?? ''));
-  const [daily, setDaily] = useState(String(spendingLimits.daily ?? ''));
-  const [monthly, setMonthly] = useState(String(spendingLimits.monthly ?? ''));
+  const { limits, fields } = useLimits(
+    {
+      perCharge: String(spendingLimits.perCharge ?? ''),
+      daily: String(spendingLimits.daily ?? ''),
+      monthly: String(spendingLimits.monthly ?? ''),
+    },
+    (period) => `A ${period} (${currency})`,
+  );
   const [until, setUntil] = useState('');
   const name = nameOf(state, permission.customerId);
   const day = momentIn(state.timeZone, 'day');
   const hasEnded = permission.state === 'revoked' || permission.state === 'expired';
-  const setLimits = () => {
-    const limits = limitsOf({ perCharge, daily, monthly });
-    return limits ? void act.press('limit', { id, limits }) : act.refuse(NO_LIMIT_WORDS);
-  };
+  const setLimits = () => (limits ? void act.press('limit', { id, limits }) : act.refuse(NO_LIMIT_WORDS));
   const button = (words: string, what: string, press: () => void) => (
     <button type="button" disabled={act.isBusy} aria-label={`${words} ${what}`} onClick={press}>
       {words}
@@ -80,14 +81,7 @@ function PermissionItem({ permission, state }: { permission: Permission; state: 
           <summary>Other limits, or a pause</summary>
           <div class="stack">
             <div class="row fields">
-              <LimitFields
-                of={[
-                  ['charge', perCharge, setPerCharge],
-                  ['day', daily, setDaily],
-                  ['month', monthly, setMonthly],
-                ]}
-                label={(period) => `A ${period} (${currency})`}
-              />
+              {fields}
               {button('Set limits', `of ${whose}`, setLimits)}
             </div>
             <div class="row fields">

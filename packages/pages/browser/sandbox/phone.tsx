@@ -1,8 +1,7 @@
-import { useState } from 'preact/hooks';
 import { money } from '../parts/money';
 import { momentIn } from '../parts/time';
-import { LimitFields } from './limit-fields';
-import { limitsOf, NO_LIMIT_WORDS } from './limits';
+import { nameOf } from './charged';
+import { NO_LIMIT_WORDS, useLimits } from './limits';
 import { Permissions } from './permissions';
 import { Said, WorkflowLink } from './parts';
 import { useAct } from './server';
@@ -34,11 +33,15 @@ export function Phone({ state, isNext }: { state: SandboxState; isNext: boolean 
 function Question({ prompt, state, isNext }: { prompt: Prompt; state: SandboxState; isNext: boolean }) {
   const act = useAct();
   const { id, kind, from, amount, currency, asked } = prompt;
-  const [perCharge, setPerCharge] = useState(String(asked?.limits.perCharge ?? ''));
-  const [daily, setDaily] = useState(String(asked?.limits.daily ?? '10000'));
-  const [monthly, setMonthly] = useState(String(asked?.limits.monthly ?? '50000'));
-  const name =
-    state.customers.find(({ customerId }) => customerId === prompt.customerId)?.name ?? 'A customer';
+  const { limits, fields } = useLimits(
+    {
+      perCharge: String(asked?.limits.perCharge ?? ''),
+      daily: String(asked?.limits.daily ?? '10000'),
+      monthly: String(asked?.limits.monthly ?? '50000'),
+    },
+    (period) => `At most a ${period} (${currency})`,
+  );
+  const name = nameOf(state, prompt.customerId);
   const isClosed = prompt.state === 'closed';
   const answer = async (decision: string, more: object = {}) => {
     const isAnswered = await act.press('answer', { id, decision, ...more });
@@ -49,10 +52,7 @@ function Question({ prompt, state, isNext }: { prompt: Prompt; state: SandboxSta
     }
   };
 
-  const permit = () => {
-    const limits = limitsOf({ perCharge, daily, monthly });
-    return limits ? void answer('approve_recurring', { limits }) : act.refuse(NO_LIMIT_WORDS);
-  };
+  const permit = () => (limits ? void answer('approve_recurring', { limits }) : act.refuse(NO_LIMIT_WORDS));
   const first = isNext ? 'first' : '';
   const button = (words: string, press: string | (() => void), look = '') => (
     <button
@@ -86,18 +86,7 @@ function Question({ prompt, state, isNext }: { prompt: Prompt; state: SandboxSta
           ? 'The network has closed this: an answer comes too late now.'
           : `${prompt.state === 'left' ? 'Left lying. ' : ''}Answer by ${momentIn(state.timeZone, 'minute')(prompt.answerBy)}.`}
       </p>
-      {kind === 'permission' && !isClosed && (
-        <div class="row fields">
-          <LimitFields
-            of={[
-              ['charge', perCharge, setPerCharge],
-              ['day', daily, setDaily],
-              ['month', monthly, setMonthly],
-            ]}
-            label={(period) => `At most a ${period} (${currency})`}
-          />
-        </div>
-      )}
+      {kind === 'permission' && !isClosed && <div class="row fields">{fields}</div>}
       <div class="row">
         {isClosed ? (
           button('Approve, too late', 'approve_once')

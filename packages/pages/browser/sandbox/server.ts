@@ -3,7 +3,7 @@ import type { Story } from '../parts/timeline';
 import type { Charge, Exchange, SandboxState } from '../../../sandbox/src/state';
 
 /** The state so far. The server sends all of it again whenever a connection begins. */
-export interface Snapshot {
+interface Snapshot {
   state: SandboxState | undefined;
   /** Oldest first. */
   wire: readonly Exchange[];

@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks';
 import { money } from '../parts/money';
 import type { GuideStep } from './guide';
-import { LimitFields } from './limit-fields';
-import { limitsOf, NO_LIMIT_WORDS } from './limits';
+import { NO_LIMIT_WORDS, useLimits } from './limits';
 import { Said } from './parts';
 import { useAct } from './server';
 import type { Customer, SandboxState } from '../../../sandbox/src/state';
@@ -15,8 +14,10 @@ export function Shop({ state, next }: { state: SandboxState; next: GuideStep | u
   const [chosen, choose] = useState('');
   const [amount, setAmount] = useState('1500');
   const [description, setDescription] = useState('A basket of mangoes');
-  const [perCharge, setPerCharge] = useState('5000');
-  const [monthly, setMonthly] = useState('50000');
+  const { limits, fields } = useLimits(
+    { perCharge: '5000', monthly: '50000' },
+    (period) => `Asks for a ${period} up to (${CURRENCY})`,
+  );
   const pending = charges.filter(({ status, scheduleId }) => status === 'pending' && scheduleId === null);
   const act = useAct(prompts.length + pending.length + (clock.target === null ? 1 : 0));
   const customer = customers.find(({ customerId }) => customerId === chosen) ?? customers[0];
@@ -28,7 +29,6 @@ export function Shop({ state, next }: { state: SandboxState; next: GuideStep | u
     const value = Number(amount.replaceAll(',', ''));
     if (text === '') return act.refuse('Say what it is for: the customer sees it.');
     if (name === 'ask') {
-      const limits = limitsOf({ perCharge, monthly });
       if (!limits) return act.refuse(NO_LIMIT_WORDS);
       return void act.press('ask', { customerId: customer.customerId, description: text, limits });
     }
@@ -74,15 +74,7 @@ export function Shop({ state, next }: { state: SandboxState; next: GuideStep | u
             />
           </label>
         </div>
-        <div class="row fields">
-          <LimitFields
-            of={[
-              ['charge', perCharge, setPerCharge],
-              ['month', monthly, setMonthly],
-            ]}
-            label={(period) => `Asks for a ${period} up to (${CURRENCY})`}
-          />
-        </div>
+        <div class="row fields">{fields}</div>
         <div class="row">
           {(
             [
