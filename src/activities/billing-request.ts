@@ -48,27 +48,16 @@ interface Credits {
   overdue: Moment | null;
 }
 
-export interface BillingRequestActivities {
-  /**
-   * Waits a moment for the banks' answers; a later answer signals the workflow.
-   *
-   * @param billingRequestIds empty for the workflow's open charges
-   */
-  awaitAnswer(billingRequestIds: string[], workflowId: string): Promise<Answers>;
-  closeWindow(billingRequestIds: string[]): Promise<Answers>;
-  /**
-   * Settles charges whose payees' banks were notified of their money, and notes the charges that
-   * are overdue.
-   */
-  awaitCredit(billingRequestIds: string[]): Promise<Credits>;
-}
+export type BillingRequestActivities = ReturnType<typeof createBillingRequestActivities>;
 
-export function createBillingRequestActivities(
-  db: Database,
-  answerTimeout: AnswerTimeout<AwaitedCharge>,
-): BillingRequestActivities {
+export function createBillingRequestActivities(db: Database, answerTimeout: AnswerTimeout<AwaitedCharge>) {
   return {
-    async awaitAnswer(billingRequestIds, workflowId) {
+    /**
+     * Waits a moment for the banks' answers; a later answer signals the workflow.
+     *
+     * @param billingRequestIds empty for the workflow's open charges
+     */
+    async awaitAnswer(billingRequestIds: string[], workflowId: string): Promise<Answers> {
       const taken = billingRequestIds.length === 0;
       const before = await (taken
         ? awaitedOfWorkflow(db, workflowId)
@@ -86,12 +75,16 @@ export function createBillingRequestActivities(
       return answersOf(await awaitedCharges(db, ids));
     },
 
-    async closeWindow(billingRequestIds) {
+    async closeWindow(billingRequestIds: string[]): Promise<Answers> {
       await db.transaction((trx) => closeExpiredRequests(trx, billingRequestIds));
       return answersOf(await awaitedCharges(db, billingRequestIds));
     },
 
-    async awaitCredit(billingRequestIds) {
+    /**
+     * Settles charges whose payees' banks were notified of their money, and notes the charges that
+     * are overdue.
+     */
+    async awaitCredit(billingRequestIds: string[]): Promise<Credits> {
       await db.transaction((trx) => followCredits(trx, billingRequestIds));
       const waiting = (await awaitedCharges(db, billingRequestIds)).filter((one) => one.creditWaits);
       return { waiting: waiting.map(({ id }) => id), overdue: firstOf(waiting) };

@@ -8,25 +8,17 @@ import { STREAMS } from '../domain/books/chain';
 import { counted } from '../domain/words/counted';
 import { heartbeat } from './heartbeat';
 
-export interface BooksActivities {
-  /** @returns what was chained, in words, for the Temporal UI */
-  chainBooks(): Promise<string>;
-  /** @returns what came of it, in words, for the Temporal UI */
-  verifyBooks(): Promise<string>;
-}
+export type BooksActivities = ReturnType<typeof createBooksActivities>;
 
 const NAMES = { ledger: 'the ledger', events: 'events', audit: 'audit events' } as const;
 
 /**
  * @param wholeMax entries of the ledger up to which a night compares all there is
  */
-export function createBooksActivities(
-  db: Database,
-  wholeMax: number,
-  log: Pick<Logger, 'info' | 'error'>,
-): BooksActivities {
+export function createBooksActivities(db: Database, wholeMax: number, log: Pick<Logger, 'info' | 'error'>) {
   return {
-    async chainBooks() {
+    /** @returns what was chained, in words, for the Temporal UI */
+    async chainBooks(): Promise<string> {
       const chained: string[] = [];
       for (const stream of STREAMS)
         chained.push(`${await chainStream(db, stream, heartbeat)} of ${NAMES[stream]}`);
@@ -36,7 +28,8 @@ export function createBooksActivities(
       log.info({ number: head.number, day: head.day, tips: head.tips }, 'the books are chained');
       return `Chained ${chained.join(', ')}; signed as head ${head.number} of ${head.day}.`;
     },
-    async verifyBooks() {
+    /** @returns what came of it, in words, for the Temporal UI */
+    async verifyBooks(): Promise<string> {
       const { spans, part } = await planNight(db, wholeMax);
       const verified = await verify(compareSpans(db, await provenKeys(db), spans), heartbeat);
       const { compared, differences, found } = verified;

@@ -12,10 +12,7 @@ interface ConsentState {
   next: Moment | null;
 }
 
-export interface ConsentActivities {
-  /** Acts on the moments of an agreement that have come. */
-  keepConsent(agreementId: string): Promise<ConsentState>;
-}
+export type ConsentActivities = ReturnType<typeof createConsentActivities>;
 
 const DID: Record<Kept['did'][number], string> = {
   'agreement.resumed': 'The customer’s pause is over: decision.updated goes to both sides.',
@@ -23,9 +20,10 @@ const DID: Record<Kept['did'][number], string> = {
   'agreement.expiring': 'The permission is about to end: decision.expiring goes to both sides.',
 };
 
-export function createConsentActivities(db: Database): ConsentActivities {
+export function createConsentActivities(db: Database) {
   return {
-    async keepConsent(agreementId) {
+    /** Acts on the moments of an agreement that have come. */
+    async keepConsent(agreementId: string): Promise<ConsentState> {
       const { did, state, actsAt, inMs } = await db.transaction((trx) => keepConsent(trx, agreementId));
       const next = actsAt && { inMs, at: formatInstant(actsAt) };
       const until = next ? `something is due at ${next.at}` : 'nothing is to come';

@@ -11,14 +11,12 @@ interface MigrationProgress {
   counts: string;
 }
 
-export interface CustomerMigrationActivities {
-  /** Onboards the next page of the batch, if one is left, and says how far the batch has come. */
-  onboardPage(batchId: string): Promise<MigrationProgress>;
-}
+export type CustomerMigrationActivities = ReturnType<typeof createCustomerMigrationActivities>;
 
-export function createCustomerMigrationActivities(db: Database): CustomerMigrationActivities {
+export function createCustomerMigrationActivities(db: Database) {
   return {
-    async onboardPage(batchId) {
+    /** Onboards the next page of the batch, if one is left, and says how far the batch has come. */
+    async onboardPage(batchId: string): Promise<MigrationProgress> {
       const { status, summary } = await onboardNextPage(db, batchId, workflowIds.customerMigration(batchId));
       const { total, successful, failed, duplicates } = summary;
       return {

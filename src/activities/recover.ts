@@ -18,15 +18,7 @@ import { endStuck, missingWork } from '../temporal/recover';
  * Finds rows whose workflow is gone, and has it started again through the outbox. A running
  * workflow only gets a signal, so a repetition is harmless.
  */
-export interface RecoverActivities {
-  /** Rows that are past their moment and still open. */
-  restartOverdue(): Promise<Recovered>;
-  /**
-   * Starts rows that are not due yet and have no workflow: some of each kind at each run, all in
-   * turn. After a loss of Temporal's data, all of them at once.
-   */
-  restartMissing(): Promise<Recovered>;
-}
+export type RecoverActivities = ReturnType<typeof createRecoverActivities>;
 
 export interface Recovered {
   checked: number;
@@ -57,7 +49,7 @@ interface Recovering {
   count: CountRecovered;
 }
 
-export function createRecoverActivities(recovering: Recovering): RecoverActivities {
+export function createRecoverActivities(recovering: Recovering) {
   const { db, client, afterS, log, count } = recovering;
 
   async function restart(total: Recovered, work: Work[], why: string, isAll = false): Promise<void> {
@@ -83,7 +75,8 @@ export function createRecoverActivities(recovering: Recovering): RecoverActiviti
   }
 
   return {
-    async restartOverdue() {
+    /** Rows that are past their moment and still open. */
+    async restartOverdue(): Promise<Recovered> {
       const activity = Context.current();
       const total: Recovered = { checked: 0, found: {}, restarted: 0 };
       const overdue = await overdueWork(db, afterS, OVERDUE_MAX);
@@ -96,7 +89,11 @@ export function createRecoverActivities(recovering: Recovering): RecoverActiviti
       return { ...total, checked: overdue.length };
     },
 
-    async restartMissing() {
+    /**
+     * Starts rows that are not due yet and have no workflow: some of each kind at each run, all in
+     * turn. After a loss of Temporal's data, all of them at once.
+     */
+    async restartMissing(): Promise<Recovered> {
       const { cursors, restartingSince: lostAt } = await readTemporalState(db);
       const total: Recovered = { checked: 0, found: {}, restarted: 0 };
       for (const kind of WORK_KINDS) {

@@ -49,24 +49,7 @@ type ScheduleActivity = (scheduleId: string, reportedUntil: number) => Promise<S
  * The steps of a schedule's workflow. Each brings the schedule in line with its agreement and does
  * its own step. A step that comes too late, or twice, finds nothing to do.
  */
-export interface RecurringActivities {
-  readSchedule: ScheduleActivity;
-  /**
-   * Makes the attempt at a due billing, and asks the bank. Where the bank answers within a moment,
-   * it settles the billing, too.
-   */
-  chargeBilling: ScheduleActivity;
-  /**
-   * Settles the billing in hand by the bank's answer. A charge without an answer in time is
-   * declined. The schedule ends with its last billing.
-   */
-  settleBilling: ScheduleActivity;
-  skipBillings: ScheduleActivity;
-  giveNotice: ScheduleActivity;
-  endSchedule: ScheduleActivity;
-  /** Recorded as an operator's action. */
-  cancelSchedule: ScheduleActivity;
-}
+export type RecurringActivities = ReturnType<typeof createRecurringActivities>;
 
 /** The state of a schedule, for its workflow and for readers of its history. */
 export interface ScheduleState {
@@ -93,7 +76,7 @@ export function createRecurringActivities(
   rules: BillingRules & RecurringRules,
   answerTimeout: Pick<AnswerTimeout, 'waitForAnswers'>,
   deliver: DeliverFirstAttempts,
-): RecurringActivities {
+) {
   async function actOn(scheduleId: string, reportedUntil: number, act: Act): Promise<Taken> {
     const taken = await withLockedSchedule(db, rules, { scheduleId, reportedUntil }, act);
     // Not only its own: the worker of an earlier transaction may have died before it had sent.
@@ -108,7 +91,8 @@ export function createRecurringActivities(
 
   return {
     readSchedule: step(() => undefined),
-    async chargeBilling(scheduleId, reportedUntil) {
+    /** Where the bank answers within a moment, it settles the billing, too. */
+    chargeBilling: async (scheduleId: string, reportedUntil: number): Promise<ScheduleState> => {
       const charged = await actOn(scheduleId, reportedUntil, chargeBilling);
       const { open, schedule, facts } = charged;
       if (!open || !isAsked(facts.open)) return stateOf(charged);

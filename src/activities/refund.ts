@@ -17,22 +17,19 @@ interface Refunded {
   next: Moment | null;
 }
 
-export interface RefundActivities {
-  /** An open refund signals its bank's answer from now on. */
-  readRefund(refundId: string): Promise<Refunded>;
-  /**
-   * Records that the bank is asked again, where a reminder is due. The caller sends the
-   * announcements.
-   */
-  remindBank(refundId: string): Promise<Refunded>;
-}
+export type RefundActivities = ReturnType<typeof createRefundActivities>;
 
-export function createRefundActivities(db: Database): RefundActivities {
+export function createRefundActivities(db: Database) {
   return {
-    async readRefund(refundId) {
+    /** An open refund signals its bank's answer from now on. */
+    async readRefund(refundId: string): Promise<Refunded> {
       return refunded(await markRefundWaiting(db, refundId));
     },
-    async remindBank(refundId) {
+    /**
+     * Records that the bank is asked again, where a reminder is due. The caller sends the
+     * announcements.
+     */
+    async remindBank(refundId: string): Promise<Refunded> {
       await db.transaction((trx) => remindBank(trx, refundId));
       return refunded(await refundState(db, refundId));
     },

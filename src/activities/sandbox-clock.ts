@@ -25,13 +25,7 @@ export interface ClockPosition {
   target: string | null;
 }
 
-export interface SandboxClockActivities {
-  /**
-   * Moves the clock through the due moments of its party, and waits at each until its work is at
-   * rest. A call lasts some seconds, and moves at most to the target.
-   */
-  moveClock(billerId: string): Promise<ClockPosition>;
-}
+export type SandboxClockActivities = ReturnType<typeof createSandboxClockActivities>;
 
 /**
  * A call moves for this long, and to a moment at least. A year of daily charges is then some dozen
@@ -64,10 +58,14 @@ interface Moving {
   log: Pick<Logger, 'warn'>;
 }
 
-export function createSandboxClockActivities(moving: Moving): SandboxClockActivities {
-  return { moveClock: (billerId) => moveClock(moving, billerId) };
-}
+export const createSandboxClockActivities = (moving: Moving) => ({
+  moveClock: (billerId: string) => moveClock(moving, billerId),
+});
 
+/**
+ * Moves the clock through the due moments of its party, and waits at each until its work is at
+ * rest. A call lasts some seconds, and moves at most to the target.
+ */
 async function moveClock(moving: Moving, billerId: string): Promise<ClockPosition> {
   const { db, clockWaitS } = moving;
   const startedAt = Date.now();

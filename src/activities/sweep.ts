@@ -14,17 +14,14 @@ import { forgetRetiredSecrets } from '../database/webhook/change-endpoint';
 import { forgetDeliveries } from '../database/webhook/delete-old-deliveries';
 import type { Swept } from '../domain/workflow/messages';
 
-export interface SweepActivities {
-  /** @returns whether more of the kind may be left */
-  sweepAway(kind: Swept): Promise<boolean>;
-}
+export type SweepActivities = ReturnType<typeof createSweepActivities>;
 
 /** Longest for a kind, so that all ten have had theirs before the next run. */
 const SWEEP_MS = 5_000;
 /** Batches of a kind in a run, each of hundreds of rows: more than a minute brings. */
 const BATCHES = 60;
 
-export function createSweepActivities(db: Database, webhookKeptDays: number): SweepActivities {
+export function createSweepActivities(db: Database, webhookKeptDays: number) {
   /** Each sweeps a batch away, and says whether there may be more. */
   const batchOf: Record<Swept, () => Promise<boolean>> = {
     'idempotency keys': () => expireKeys(db),
@@ -40,7 +37,8 @@ export function createSweepActivities(db: Database, webhookKeptDays: number): Sw
     'changes of balances': () => foldBalances(db),
   };
   return {
-    async sweepAway(kind) {
+    /** @returns whether more of the kind may be left */
+    async sweepAway(kind: Swept): Promise<boolean> {
       const { cancellationSignal } = Context.current();
       const until = performance.now() + SWEEP_MS;
       let more = true;
