@@ -82,6 +82,24 @@ export async function nextMoment(
   return moment;
 }
 
+/** SQL: what a biller's workflows act on at `due_at`; the workflow `sleeps` until then. */
+const dueOf = (billerId: string) => sql`(
+  SELECT acts_at AS due_at, '${raw(workflowIds.recurring(''))}' || id AS workflow_id, waiting AS sleeps
+  FROM schedules WHERE merchant_id = ${billerId}
+  UNION ALL
+  SELECT acts_at, '${raw(workflowIds.consent(''))}' || id, true FROM agreements WHERE merchant_id = ${billerId}
+  UNION ALL
+  SELECT acts_at, '${raw(workflowIds.refund(''))}' || id, waiting FROM refunds WHERE merchant_id = ${billerId}
+  UNION ALL
+  SELECT expires_at, workflow_id, waiting FROM billing_requests
+  WHERE biller_id = ${billerId} AND status = 'pending'
+  UNION ALL
+  SELECT credit_due_at, workflow_id, true FROM billing_requests b
+  WHERE biller_id = ${billerId} AND NOT credit_overdue AND ${raw(CREDIT_WAITS)}
+  UNION ALL
+  SELECT expires_at, workflow_id, waiting FROM intents
+  WHERE merchant_id = ${billerId} AND status = 'pending') AS due`;
+
 /**
  * Signals the biller's workflows that have something due by `until`. `infinity` signals all that
  * wait: their timers run in real time, and must restart once the clock has moved.
@@ -91,23 +109,7 @@ export async function signalDue(db: Executor, billerId: string, until: Date | 'i
     db,
     until === 'infinity' ? 'clockMoved' : 'fellDue',
     billerId,
-    sql`SELECT '${raw(workflowIds.recurring(''))}' || id AS workflow_id FROM schedules
-     WHERE merchant_id = ${billerId} AND waiting AND acts_at <= ${until}
-     UNION
-     SELECT '${raw(workflowIds.consent(''))}' || id FROM agreements
-     WHERE merchant_id = ${billerId} AND acts_at <= ${until}
-     UNION
-     SELECT '${raw(workflowIds.refund(''))}' || id FROM refunds
-     WHERE merchant_id = ${billerId} AND waiting AND acts_at <= ${until}
-     UNION
-     SELECT workflow_id FROM billing_requests
-     WHERE biller_id = ${billerId} AND status = 'pending' AND waiting AND expires_at <= ${until}
-     UNION
-     SELECT workflow_id FROM billing_requests b
-     WHERE biller_id = ${billerId} AND NOT credit_overdue AND credit_due_at <= ${until} AND ${raw(CREDIT_WAITS)}
-     UNION
-     SELECT workflow_id FROM intents
-     WHERE merchant_id = ${billerId} AND status = 'pending' AND waiting AND expires_at <= ${until}`,
+    sql`SELECT DISTINCT workflow_id FROM ${dueOf(billerId)} WHERE sleeps AND due_at <= ${until}`,
   );
 }
 
@@ -156,21 +158,11 @@ export async function workInHand(
 ): Promise<WorkInHand> {
   return db.oneRow<WorkInHand>`
     WITH clock AS MATERIALIZED (SELECT business_now(${billerId}) AS now), open AS (
-      SELECT id, expires_at, recorded_at FROM billing_requests
-      WHERE biller_id = ${billerId} AND status = 'pending'
+      SELECT id, recorded_at FROM billing_requests WHERE biller_id = ${billerId} AND status = 'pending'
       UNION ALL
-      SELECT id, expires_at, recorded_at FROM intents WHERE merchant_id = ${billerId} AND status = 'pending')
+      SELECT id, recorded_at FROM intents WHERE merchant_id = ${billerId} AND status = 'pending')
     SELECT (SELECT now FROM clock) AS now,
-           ((SELECT count(*) FROM schedules WHERE merchant_id = ${billerId} AND acts_at <= (SELECT now
-           FROM clock))
-          + (SELECT count(*) FROM refunds WHERE merchant_id = ${billerId} AND acts_at <= (SELECT now
-          FROM clock))
-          + (SELECT count(*) FROM agreements WHERE merchant_id = ${billerId} AND acts_at <= (SELECT now
-          FROM clock))
-          + (SELECT count(*) FROM open WHERE expires_at <= (SELECT now FROM clock))
-          + (SELECT count(*) FROM billing_requests b
-             WHERE biller_id = ${billerId} AND NOT credit_overdue AND credit_due_at <= (SELECT now
-             FROM clock) AND ${raw(CREDIT_WAITS)}))::int AS undone,
+      (SELECT count(*)::int FROM ${dueOf(billerId)} WHERE due_at <= (SELECT now FROM clock)) AS undone,
       webhooks.unattempted, webhooks.of_moment AS unattempted_of_moment, clock_timestamp()::text AS at,
       (SELECT count(*) FROM open WHERE recorded_at >= ${askedSince})::int AS asked,
       (SELECT max(id) FROM open WHERE recorded_at >= ${askedSince}) AS last_asked
