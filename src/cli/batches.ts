@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { failBatch } from '../database/customer/fail-batch';
+import { failBatch } from '../database/customer/migrate-customers';
 import { OperatorError } from '../domain/failures';
 import { command, reporting } from './command';
 import { asSchemaLogin } from './engine';

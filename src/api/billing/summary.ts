@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { readDailyTotals } from '../../database/ledger/read-summary';
-import { todayOf } from '../../database/clock/today';
+import { todayOf } from '../../database/clock/moment';
 import { shownSum } from '../../domain/money';
 import type { Movement } from '../../domain/books/statement';
 import { firstOfMonth } from '../../domain/calendar';

@@ -1,7 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
 import { z } from 'zod';
-import { todayOf } from '../../database/clock/today';
+import { todayOf } from '../../database/clock/moment';
 import { endForGood, isConsoleSessionEnded } from '../../database/entity/console-session';
 import { findEntity } from '../../database/entity/create-entity';
 import { openInvitee } from '../../database/person/invitation';

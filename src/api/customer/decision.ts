@@ -223,21 +223,14 @@ async function updateCustomerDecision({
   });
 }
 
-async function pauseCustomerDecision({
-  accept,
-  body,
-  caller,
-  params,
-}: Call<z.output<typeof pauseBody>, unknown, PathOfDecision>) {
-  return accept(async (trx) => {
-    await pauseDecision(trx, caller.entityId, params.id, body.until);
-    return readChanged(trx, caller, params.id);
-  });
-}
+const pauseCustomerDecision = (call: Call<z.output<typeof pauseBody>, unknown, PathOfDecision>) =>
+  act(call, (trx, bankId, agreementId) => pauseDecision(trx, bankId, agreementId, call.body.until));
 
-async function resumeCustomerDecision({ accept, caller, params }: PathCall<typeof decisionPath>) {
+const resumeCustomerDecision = (call: PathCall<typeof decisionPath>) => act(call, resumeDecision);
+
+function act({ accept, caller, params }: PathCall<typeof decisionPath>, change: typeof resumeDecision) {
   return accept(async (trx) => {
-    await resumeDecision(trx, caller.entityId, params.id);
+    await change(trx, caller.entityId, params.id);
     return readChanged(trx, caller, params.id);
   });
 }

@@ -12,6 +12,7 @@ import {
 import { newId } from '../identifier/new-id';
 import { decrypt, encrypt, type EncryptedPlace } from '../keyring/encrypt';
 import { pages } from '../query/pages';
+import { act, type Actor } from '../record/audit-event';
 import { sweep } from '../query/sweep';
 import { announce } from '../webhook/announce-webhooks';
 
@@ -143,6 +144,25 @@ async function count(trx: Transaction, batchId: string, counts: OnboardedPage['c
                     THEN 'completed' ELSE status END
     WHERE id = ${batchId} RETURNING ${raw(BATCH_COLUMNS)}`;
   return batchOf(counted);
+}
+
+/**
+ * Gives a batch up: its onboarded customers stay, and its bank sees `failed`.
+ *
+ * @returns false if there is no such batch in processing
+ */
+export async function failBatch(trx: Transaction, by: Actor, batchId: string): Promise<boolean> {
+  const change = trx.row<{ bankId: string }>`
+    UPDATE customer_batches SET status = 'failed' WHERE id = ${batchId} AND status = 'processing'
+    RETURNING bank_id`;
+  const failed = await act(trx, by, change, ({ bankId }) => ({
+    action: 'batch.failed',
+    entityId: bankId,
+    before: { status: 'processing' },
+    after: { batchId, status: 'failed' },
+  }));
+  if (failed) await trx.rows`DELETE FROM staged_customers WHERE batch_id = ${batchId}`;
+  return failed !== undefined;
 }
 
 /** @throws Failure not_found */

@@ -11,7 +11,7 @@ import { invalidRequest } from '../../domain/failures';
 import type { Database, Executor, Transaction } from '../pool/connection';
 import { customPlan, joined, raw, sql, type Fragment } from '../pool/statement';
 import { dayBegin } from '../clock/day-begin';
-import { todayOf } from '../clock/today';
+import { todayOf } from '../clock/moment';
 import type { TransactionRecord } from './list-transactions';
 import { sidesOf, type Party } from '../query/party';
 

@@ -8,7 +8,7 @@ import {
 } from '../../database/bank-file/receive-bank-file';
 import type { Database } from '../../database/pool/connection';
 import { newId } from '../../database/identifier/new-id';
-import { todayOf } from '../../database/clock/today';
+import { todayOf } from '../../database/clock/moment';
 import type { ReadLine } from '../../domain/books/bank-file';
 import { invalidRequest } from '../../domain/failures';
 import { readCamt } from './read-camt';
