@@ -86,7 +86,6 @@ export function paths(s: Subjects): Record<string, Path> {
     acceptCharges(db, RULES, s.merchant, {
       lines,
       charge,
-      workflowIdOf: (_, [id = '']) => `billing-request/${id}`,
     });
   const history =
     (party: Party, filter: Parameters<typeof listTransactions>[2] = {}, page = FIRST): Path =>

@@ -2,7 +2,7 @@ import type { Database } from '../database/pool/connection';
 import { markIntentWaiting, type IntentState } from '../database/intent/read-intent';
 import { spanInWords } from '../domain/words/span';
 import type { Moment } from '../domain/workflow/moment';
-import { closeExpiredIntent } from '../database/intent/close-expired-intent';
+import { closeExpiredIntent } from '../database/intent/end-intents';
 
 /** The state of an intent, for its workflow and for readers of its history. */
 interface Decided {
@@ -13,14 +13,12 @@ interface Decided {
   closes: Moment | null;
 }
 
-export interface IntentActivities {
-  /** Declines the intent if its window has passed. An open intent signals its end from now on. */
-  readDecision(intentId: string): Promise<Decided>;
-}
+export type IntentActivities = ReturnType<typeof createIntentActivities>;
 
-export function createIntentActivities(db: Database): IntentActivities {
+export function createIntentActivities(db: Database) {
   return {
-    async readDecision(intentId) {
+    /** Declines the intent if its window has passed. An open intent signals its end from now on. */
+    async readDecision(intentId: string): Promise<Decided> {
       const before = await markIntentWaiting(db, intentId);
       if (before.closes === null || before.closes.inMs > 0) return decided(before);
       await db.transaction((trx) => closeExpiredIntent(trx, intentId));

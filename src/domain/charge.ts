@@ -1,8 +1,9 @@
 import { Failure } from './failures';
+import type { Decision } from './lifecycle';
 import type { Limit, SpendingLimits } from './spending-limit';
 
 interface Terms {
-  decision: 'pending' | 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+  decision: Decision;
   currency: string;
 }
 
@@ -76,7 +77,7 @@ export function requireChargeable(
 }
 
 /** Whether the customer must approve this very charge; decides which window applies. */
-export function approvalRequired(decision: Terms['decision'], merchantTrusted: boolean): boolean {
+export function approvalRequired(decision: Decision, merchantTrusted: boolean): boolean {
   return decision !== 'approve_recurring' || !merchantTrusted;
 }
 

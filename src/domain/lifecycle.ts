@@ -5,6 +5,7 @@ export type IntentStatus = (typeof INTENT_STATUSES)[number];
 
 /** A customer's decisions about a merchant; on the wire `customerDecision`. */
 export const CUSTOMER_DECISIONS = ['approve_once', 'approve_recurring', 'deny', 'suspended'] as const;
+export type CustomerDecision = (typeof CUSTOMER_DECISIONS)[number];
 /** The decisions of an agreement, which is `pending` until the customer has answered. */
 export const AGREEMENT_DECISIONS = ['pending', ...CUSTOMER_DECISIONS] as const;
 export type Decision = (typeof AGREEMENT_DECISIONS)[number];

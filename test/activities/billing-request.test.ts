@@ -1,6 +1,7 @@
 import type { AnswerTimeout } from '../../src/activities/answer-timeout';
 import { createBillingRequestActivities } from '../../src/activities/billing-request';
 import { endedOf, type AwaitedCharge } from '../../src/database/billing-request/read-billing-request';
+import { workflowIds } from '../../src/domain/workflow/workflow-id';
 import { databaseOfFile } from '../support/database';
 import { signalsTo } from '../support/outbox';
 import { moveClock, standingApproval, type Standing } from '../support/standing';
@@ -23,8 +24,8 @@ function activities(whileWaiting: (charges: { id: string }[]) => Promise<void> =
   return createBillingRequestActivities(db, answerTimeout);
 }
 
-async function charge(standing: Standing, workflowId: string, by: 'agreement' | 'lookupID'): Promise<string> {
-  const [billed] = await billBy(db, standing, [by], { workflowId });
+async function charge(standing: Standing, by: 'agreement' | 'lookupID'): Promise<string> {
+  const [billed] = await billBy(db, standing, [by]);
   return billed?.id ?? '';
 }
 
@@ -32,8 +33,8 @@ const confirm = (standing: Standing, id: string) => answerBill(db, standing, id,
 
 test('a workflow that was started without its charges finds those that are open, and closes them in time', async () => {
   const standing = await standingApproval(db, {});
-  const workflowId = 'billing-batch/one-of-its-own';
-  const id = await charge(standing, workflowId, 'lookupID');
+  const id = await charge(standing, 'lookupID');
+  const workflowId = workflowIds.billingRequest(id);
   expect(await activities().awaitAnswer([], workflowId)).toMatchObject({ open: [id], ended: [] });
   expect(await activities().closeWindow([id])).toMatchObject({ open: [id], ended: [] });
   await moveClock(db, standing.merchantId, '16 minutes');
@@ -49,8 +50,8 @@ describe('an answer', () => {
   });
 
   test('that comes while it is waited for is seen, and signals nobody', async () => {
-    const workflowId = 'billing-request/at-once';
-    const id = await charge(standing, workflowId, 'agreement');
+    const id = await charge(standing, 'agreement');
+    const workflowId = workflowIds.billingRequest(id);
     const answers = await activities(async ([open]) => {
       expect(open?.id).toBe(id);
       await confirm(standing, id);
@@ -60,8 +61,8 @@ describe('an answer', () => {
   });
 
   test('that comes after patience has ended signals the workflow, once', async () => {
-    const workflowId = 'billing-request/later';
-    const id = await charge(standing, workflowId, 'agreement');
+    const id = await charge(standing, 'agreement');
+    const workflowId = workflowIds.billingRequest(id);
     expect(await activities().awaitAnswer([id], workflowId)).toMatchObject({ open: [id] });
     await confirm(standing, id);
     await confirm(standing, id);
@@ -69,8 +70,8 @@ describe('an answer', () => {
   });
 
   test('that comes before the workflow has begun is found by it', async () => {
-    const workflowId = 'billing-request/before';
-    const id = await charge(standing, workflowId, 'agreement');
+    const id = await charge(standing, 'agreement');
+    const workflowId = workflowIds.billingRequest(id);
     await confirm(standing, id);
     expect(await signalsTo(db, workflowId)).toEqual([]);
     const { ended } = await activities().awaitAnswer([id], workflowId);
@@ -78,8 +79,8 @@ describe('an answer', () => {
   });
 
   test('of a customer who is asked is not waited for', async () => {
-    const workflowId = 'billing-request/asked';
-    const id = await charge(standing, workflowId, 'lookupID');
+    const id = await charge(standing, 'lookupID');
+    const workflowId = workflowIds.billingRequest(id);
     const waited: { id: string }[] = [];
     await activities(async (charges) => void waited.push(...charges)).awaitAnswer([id], workflowId);
     expect(waited).toEqual([]);
@@ -88,8 +89,8 @@ describe('an answer', () => {
   });
 
   test('in a bank’s own words is not in the history, where it cannot be erased', async () => {
-    const workflowId = 'billing-request/own-words';
-    const id = await charge(standing, workflowId, 'agreement');
+    const id = await charge(standing, 'agreement');
+    const workflowId = workflowIds.billingRequest(id);
     await answerBill(db, standing, id, null, 'Ada Obi has died');
     const { ended } = await activities().awaitAnswer([id], workflowId);
     expect(ended).toMatchObject([{ status: 'declined', declineReason: 'other' }]);

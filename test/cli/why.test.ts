@@ -1,4 +1,4 @@
-import { lockAgreement } from '../../src/database/agreement/agreement';
+import { lockAgreements } from '../../src/database/agreement/agreement';
 import { applyDecision } from '../../src/database/decision/apply-decision';
 import { NO_LIMITS, type Limit } from '../../src/domain/spending-limit';
 import { readConfig, recurringRules } from '../../src/settings/config';
@@ -328,7 +328,7 @@ test.each<[Limit, bigint, string]>([
   await charge(db, standing);
   const scheduleId = await makeSchedule(db, standing);
   await db.transaction(async (trx) => {
-    await lockAgreement(trx, standing.agreementId);
+    await lockAgreements(trx, [standing.agreementId]);
     await applyDecision(trx, standing.agreementId, {
       decision: 'approve_recurring',
       blocked: false,

@@ -134,11 +134,10 @@ export class Played {
 
   private async bill(amount: number): Promise<void> {
     const { merchantId, agreementId } = this.standing;
-    const { items } = await this.db.transaction((trx) =>
+    const items = await this.db.transaction((trx) =>
       acceptCharges(trx, rules, merchantId, {
         lines: [{ phrase: 'p', agreementId }],
         charge: { amount: minor(amount), currency: 'NGN', description: 'Shoes' },
-        workflowIdOf: (_, [first]) => `billing-request/${first}`,
       }),
     );
     const [item] = items;

@@ -277,9 +277,9 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   'a charge is accepted, and never billed': {
     changes: [
       [
-        'src/api/billing/billing-request.ts',
-        `if (workflowId === undefined) return;`,
-        `if (workflowId === undefined || charge.amount > 0n) return;`,
+        'src/database/billing-request/accept-billing-requests.ts',
+        `await enqueueStarts(trx, [`,
+        `if (first.amount === 0n) await enqueueStarts(trx, [`,
       ],
       // Else it is billed late, once its lack is noticed.
       [

@@ -1,5 +1,5 @@
 import { createRecurringActivities, type ScheduleState } from '../../src/activities/recurring';
-import { lockAgreement } from '../../src/database/agreement/agreement';
+import { lockAgreements } from '../../src/database/agreement/agreement';
 import { applyDecision } from '../../src/database/decision/apply-decision';
 import type { Database } from '../../src/database/pool/connection';
 import type { ScheduleTerms } from '../../src/database/schedule/create-schedule';
@@ -132,7 +132,7 @@ export async function playSchedule(
     },
     decide: (decision, currency) =>
       db.transaction(async (trx) => {
-        await lockAgreement(trx, agreementId);
+        await lockAgreements(trx, [agreementId]);
         const agreed = currency && { terms: { currency, limits: NO_LIMITS } };
         const decided = { decision, blocked: false, ...agreed };
         await applyDecision(trx, agreementId, decided);

@@ -29,16 +29,15 @@ export async function billBy(
   db: Database,
   { merchantId, agreementId, customerId }: Standing,
   by: ('agreement' | 'lookupID')[],
-  { currency = 'NGN', workflowId }: { currency?: string; workflowId?: string } = {},
+  { currency = 'NGN' }: { currency?: string } = {},
 ): Promise<Billed[]> {
   const lookupId = await lookupIdOf(db, customerId);
-  const { items } = await db.transaction((trx) =>
+  const items = await db.transaction((trx) =>
     acceptCharges(trx, rules, merchantId, {
       lines: by.map((way) =>
         way === 'agreement' ? { phrase: 'p', agreementId } : { phrase: lookupId, lookupId },
       ),
       charge: { amount: 100n, currency, description: 'Shoes' },
-      workflowIdOf: (_, [first]) => workflowId ?? `billing-request/${first}`,
     }),
   );
   return items.map((item) => {
@@ -58,7 +57,7 @@ export async function askIntents(
   { merchantId }: Pick<Standing, 'merchantId'>,
   lookupIds: string[],
 ): Promise<string[]> {
-  const { intents } = await db.transaction((trx) =>
+  const items = await db.transaction((trx) =>
     createIntents(trx, { ...rules, intentsPerCustomerDay: 1_000 }, merchantId, {
       lookupIds: lookupIds.map((lookupId) => ({ phrase: lookupId, lookupId })),
       currency: 'NGN',
@@ -66,7 +65,7 @@ export async function askIntents(
       dueDate: undefined,
     }),
   );
-  return intents.map(({ id }) => id);
+  return items.map((item) => ('accepted' in item ? item.accepted.intentId : ''));
 }
 
 /** The bank's answer: the id of its debit; null where it declines, with its reason. */
@@ -138,7 +137,7 @@ export async function payAnother(
   payee: Standing,
 ): Promise<{ id: string; deliveryId: string }> {
   const [from, to] = await Promise.all([lookupIdOf(db, payer.customerId), lookupIdOf(db, payee.customerId)]);
-  const { items } = await db.transaction((trx) =>
+  const items = await db.transaction((trx) =>
     acceptCustomerPayments(
       trx,
       rules,
@@ -146,7 +145,6 @@ export async function payAnother(
       {
         lines: [{ phrase: from, lookupId: from }],
         charge: { amount: 250n, currency: 'NGN', description: 'Rent' },
-        workflowIdOf: (_, [first]) => `billing-request/${first}`,
       },
     ),
   );

@@ -69,7 +69,7 @@ export async function standingApproval(
     if (!person) throw new Error('the customer could not be made');
     const { customerId } = person;
     const currency = terms.currency ?? 'NGN';
-    const [agreement] = await openAgreements(trx, merchantId, [{ id: customerId, bankId }], currency);
+    const [agreement] = await openAgreements(trx, merchantId, [{ customerId, bankId }], currency);
     if (!agreement) throw new Error('the agreement could not be made');
     await applyDecision(trx, agreement.id, {
       decision: 'approve_recurring',

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Config } from '../../settings/config';
 import type { BankAnswer } from '../../domain/charge';
 import { normalizePhrase } from '../../domain/identifier/phrase';
-import { BILLING_REQUEST_STATUSES, CUSTOMER_DECISIONS } from '../../domain/lifecycle';
+import { BILLING_REQUEST_STATUSES, CUSTOMER_DECISIONS, type CustomerDecision } from '../../domain/lifecycle';
 import {
   amountIn,
   BATCH_MAX,
@@ -134,7 +134,7 @@ function answerOf({
   bankTransactionId,
   declineReason: reason,
 }: {
-  action?: (typeof CUSTOMER_DECISIONS)[number] | null | undefined;
+  action?: CustomerDecision | null | undefined;
   bankTransactionId?: string | undefined;
   declineReason?: string | undefined;
 }): BankAnswer {

@@ -1,26 +1,17 @@
 import type { z } from 'zod';
 import { billingRules, type Config } from '../../settings/config';
-import {
-  acceptCharges,
-  type AcceptedBill,
-  type Bill,
-} from '../../database/billing-request/accept-billing-requests';
+import { acceptCharges } from '../../database/billing-request/accept-billing-requests';
 import { cancelBillingRequest } from '../../database/billing-request/cancel-billing-request';
 import { answerBillingRequest } from '../../database/billing-request/settle-billing-request';
 import { readBillingRequest } from '../../database/billing-request/read-billing-request';
 import { readCredit } from '../../database/credit/follow-credit';
-import type { Transaction } from '../../database/pool/connection';
 import { acceptCustomerPayments } from '../../database/billing-request/accept-payment';
-import { enqueueStarts } from '../../database/outbox';
 import { makePaymentId, openPaymentId } from '../../database/agreement/payment-id';
 import { limitOf } from '../../domain/charge';
 import { Failure } from '../../domain/failures';
 import { formatAmount } from '../../domain/money';
 import { normalizePhrase } from '../../domain/identifier/phrase';
 import type { Limit } from '../../domain/spending-limit';
-import { workflowIds } from '../../domain/workflow/workflow-id';
-import { workflowSummary } from '../../domain/workflow/workflow-summary';
-import type { Caller } from '../http/caller';
 import { ANSWER, BANK, BILLERS, BOTH, MERCHANT } from '../http/callers';
 import { takeAnswer } from '../http/idempotency';
 import { acceptedItem, refusedItem } from '../http/items';
@@ -38,12 +29,6 @@ import * as schema from './billing-request-schema';
 type BillBody = z.output<ReturnType<typeof schema.billBody>>;
 type CustomerBillBody = z.output<ReturnType<typeof schema.customerBillBody>>;
 
-/** One charge has a workflow of its own, several of one call share one. */
-const workflowIdOf: Bill['workflowIdOf'] = (batchId, [first, ...others]) =>
-  first !== undefined && others.length === 0
-    ? workflowIds.billingRequest(first)
-    : workflowIds.billingBatch(batchId);
-
 async function bill(call: Call<BillBody | CustomerBillBody>) {
   const { body, caller, deps } = call;
   const { entityId } = caller;
@@ -53,12 +38,12 @@ async function bill(call: Call<BillBody | CustomerBillBody>) {
     lookupId: normalizePhrase(lookupID),
   }));
   return acceptItems(call, body.lookupIDs ? 'lookup_id' : 'payment_id', async (trx) => {
-    const accepted = await ('payee' in body
+    const items = await ('payee' in body
       ? acceptCustomerPayments(
           trx,
           rules,
           { bankId: entityId, lookupId: normalizePhrase(body.payee.lookupID) },
-          { lines: byLookupId, charge: body, workflowIdOf },
+          { lines: byLookupId, charge: body },
         )
       : acceptCharges(trx, rules, entityId, {
           lines: [
@@ -69,15 +54,14 @@ async function bill(call: Call<BillBody | CustomerBillBody>) {
             ...byLookupId,
           ],
           charge: body,
-          workflowIdOf,
         }));
-    await startWorkflow(trx, caller, body, accepted);
     return {
-      items: accepted.items.map((item) =>
+      items: items.map((item) =>
         'refused' in item
           ? refusedItem(item.refused, { ...limitIn(item.refused), phrase: item.phrase, entityId })
           : acceptedItem(201, 'Accepted. The bank is asked, and the outcome comes by webhook', {
               ...item.accepted,
+              status: 'pending' as const,
               ...(item.doubtedBy !== undefined && {
                 warning: 'open_exception' as const,
                 exceptionId: item.doubtedBy,
@@ -86,7 +70,7 @@ async function bill(call: Call<BillBody | CustomerBillBody>) {
               entityId,
             }),
       ),
-      refusals: accepted.items.flatMap((item) => ('refused' in item ? [item.refused] : [])),
+      refusals: items.flatMap((item) => ('refused' in item ? [item.refused] : [])),
     };
   });
 }
@@ -94,36 +78,6 @@ async function bill(call: Call<BillBody | CustomerBillBody>) {
 function limitIn(refused: Failure): { limit?: Limit } {
   const limit = limitOf(refused);
   return limit === undefined ? {} : { limit };
-}
-
-async function startWorkflow(
-  trx: Transaction,
-  { entityId, role }: Caller,
-  charge: { amount: bigint; currency: string },
-  { workflowId, items, bankIds }: AcceptedBill,
-): Promise<void> {
-  if (workflowId === undefined) return;
-  const ids = items.flatMap((item) => ('accepted' in item ? [item.accepted.billingRequestId] : []));
-  const references = items.flatMap((item) => ('accepted' in item ? [item.accepted.reference] : []));
-  const only = references.length === 1 ? references[0] : undefined;
-  const sum = { amount: charge.amount, currency: charge.currency };
-  await enqueueStarts(trx, [
-    {
-      workflowId,
-      args: [ids],
-      attributes: {
-        status: 'pending',
-        // The bank that is asked. Charges of one call with several banks have none: an attribute
-        // holds one value.
-        ...(bankIds.length === 1 && { bankId: bankIds[0] }),
-        ...(role === 'merchant' && { merchantId: entityId }),
-      },
-      summary:
-        only === undefined
-          ? workflowSummary.charges({ count: ids.length, billerId: entityId, ...sum })
-          : workflowSummary.charge({ reference: only, billerId: entityId, ...sum }),
-    },
-  ]);
 }
 
 /**

@@ -2,14 +2,11 @@ import { billingRules, type Config } from '../../settings/config';
 import { createIntents } from '../../database/intent/ask-intents';
 import { answerIntent } from '../../database/intent/answer-intent';
 import { readIntent } from '../../database/intent/read-intent';
-import { enqueueStarts } from '../../database/outbox';
 import { makePaymentId } from '../../database/agreement/payment-id';
 import { limitsFrom } from '../../database/agreement/spending-limit';
 import { Failure } from '../../domain/failures';
 import { normalizePhrase } from '../../domain/identifier/phrase';
 import { shownLimits } from '../../domain/spending-limit';
-import { workflowIds } from '../../domain/workflow/workflow-id';
-import { workflowSummary } from '../../domain/workflow/workflow-summary';
 import { ANSWER, BOTH, MERCHANT } from '../http/callers';
 import { takeAnswer } from '../http/idempotency';
 import { acceptedItem, refusedItem } from '../http/items';
@@ -135,25 +132,14 @@ export const acceptedIntent = { intentId: shown.id('intent'), reference: shown.r
 async function sendIntents(call: BodyCall<ReturnType<typeof intentBody>>) {
   const { body, caller, deps } = call;
   return acceptItems(call, 'lookup_id', async (trx) => {
-    const { items, intents } = await createIntents(trx, billingRules(deps.config), caller.entityId, {
+    const items = await createIntents(trx, billingRules(deps.config), caller.entityId, {
+      ...body,
+      ...body.intentSettings,
       lookupIds: body.lookupIDs.map((lookupID) => ({
         phrase: lookupID,
         lookupId: normalizePhrase(lookupID),
       })),
-      currency: body.currency,
-      description: body.description,
-      metadata: body.metadata,
-      dueDate: body.intentSettings?.dueDate,
-      spendingLimits: body.intentSettings?.spendingLimits,
     });
-    await enqueueStarts(
-      trx,
-      intents.map(({ id: intentId, reference, bankId }) => ({
-        workflowId: workflowIds.intent(intentId),
-        attributes: { status: 'pending', merchantId: caller.entityId, bankId },
-        summary: workflowSummary.intent({ reference, merchantId: caller.entityId }),
-      })),
-    );
     return {
       items: items.map((item) =>
         'refused' in item
@@ -178,12 +164,9 @@ async function respondToIntent({ body, caller, deps }: BodyCall<typeof intentRes
     ...data
   } = await takeAnswer(deps, (trx) =>
     answerIntent(trx, caller.entityId, {
-      intentId: body.intentId,
-      customerId: body.customerId,
+      ...body,
       merchantId: body.entityId,
       lookupId: normalizePhrase(body.lookupID),
-      customerDecision: body.customerDecision,
-      spendingLimits: body.spendingLimits,
       blockMerchant: body.blockMerchant ?? false,
     }),
   );

@@ -1,4 +1,3 @@
-import { Failure } from '../../domain/failures';
 import type { Decision } from '../../domain/lifecycle';
 import type { Executor } from '../pool/connection';
 import { sql, type Fragment } from '../pool/statement';
@@ -56,13 +55,6 @@ export async function lockCharges(trx: Executor, ids: (string | null)[]): Promis
   await trx.rows`SELECT FROM billing_requests WHERE id = ANY(${ids}) ORDER BY id FOR UPDATE`;
 }
 
-/** @throws Failure not_found */
-export async function lockAgreement(trx: Executor, id: string): Promise<Agreement> {
-  const [agreement] = await lockAgreements(trx, [id]);
-  if (!agreement) throw new Failure('not_found', 'There is no such agreement.');
-  return agreement;
-}
-
 /**
  * Creates the agreements that a merchant lacks with the given customers, and locks all.
  *
@@ -71,12 +63,12 @@ export async function lockAgreement(trx: Executor, id: string): Promise<Agreemen
 export async function openAgreements(
   trx: Executor,
   merchantId: string,
-  customers: { id: string; bankId: string }[],
+  customers: Pick<Agreement, 'customerId' | 'bankId'>[],
   currency: string,
 ): Promise<Agreement[]> {
-  const ordered = customers.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const ordered = customers.toSorted((a, b) => (a.customerId < b.customerId ? -1 : 1));
   const ids = ordered.map(() => newId('agreement'));
-  const customerIds = ordered.map((customer) => customer.id);
+  const customerIds = ordered.map((customer) => customer.customerId);
   const bankIds = ordered.map((customer) => customer.bankId);
   await trx.rows`
     INSERT INTO agreements (id, merchant_id, customer_id, bank_id, currency, payment_id_key, created_at,

@@ -4,12 +4,16 @@ import type { BillingRules } from '../../domain/billing-rules';
 import { Failure } from '../../domain/failures';
 import type { Metadata } from '../../domain/metadata';
 import type { Limit } from '../../domain/spending-limit';
-import { lockAgreements, type Agreement } from '../agreement/agreement';
+import { workflowIds } from '../../domain/workflow/workflow-id';
+import { workflowSummary } from '../../domain/workflow/workflow-summary';
+import { lockAgreements, lockAgreementsOf, type Agreement } from '../agreement/agreement';
 import { countedOf, countSpending, type Judged } from '../agreement/spending-limit';
 import { close, OUTCOME_COLUMNS, type Outcome } from './close-billing-requests';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
+import { blocked, payerOrRefusal, payersAsked, payersToAsk } from '../customer/limit-prompts';
 import { newId, newReference } from '../identifier/new-id';
+import { enqueueStarts } from '../outbox';
 import type { Keyring } from '../keyring/keyring';
 import {
   merchantProfile,
@@ -18,7 +22,6 @@ import {
   type PayeeProfile,
   type Payer,
 } from '../entity/read-parties';
-import { readOneTimePayers } from './find-one-time-payer';
 import { makePaymentId } from '../agreement/payment-id';
 import { unresolvedOfSameAmount } from '../reconciliation-exception/held-amount';
 import type { TransitionOf } from '../transition/transition';
@@ -46,10 +49,9 @@ export type BillLine =
 interface AcceptedCharge {
   billingRequestId: string;
   reference: string;
-  status: 'pending';
 }
 
-type BillItem = { phrase: string } & (
+export type BillItem = { phrase: string } & (
   | {
       accepted: AcceptedCharge;
       /** The unresolved exception by which the same may have been paid already. */
@@ -58,19 +60,9 @@ type BillItem = { phrase: string } & (
   | { refused: Failure }
 );
 
-export interface AcceptedBill {
-  batchId: string;
-  workflowId: string | undefined;
-  items: BillItem[];
-  /** The banks that were asked, each once. */
-  bankIds: string[];
-}
-
 export interface Bill<Line extends BillLine = BillLine> {
   lines: Line[];
   charge: Charge;
-  /** Names the workflow that follows the charges. */
-  workflowIdOf: (batchId: string, billingRequestIds: string[]) => string;
 }
 
 export type DecidedLine =
@@ -99,18 +91,13 @@ interface Batch {
   workflowId: string;
 }
 
-export const UNKNOWN = {
-  paymentId: 'There is no such paymentID. Use one that came with the approval of your own billing intent.',
-  lookupId: 'There is no customer with this lookupID. Check the spelling with the customer.',
-};
-
 /** Accepts or refuses each item of a bill by itself, in the order given. */
 export async function acceptCharges(
   trx: Executor,
   rules: BillingRules,
   merchantId: string,
-  { lines, charge, workflowIdOf }: Bill,
-): Promise<AcceptedBill> {
+  { lines, charge }: Bill,
+): Promise<BillItem[]> {
   const ids = lines.flatMap((line) => ('agreementId' in line && line.agreementId ? [line.agreementId] : []));
   const lookupIds = lines.flatMap((line) => ('lookupId' in line ? [line.lookupId] : []));
   // In this order on one connection: agreements are locked before they are counted.
@@ -119,7 +106,7 @@ export async function acceptCharges(
     countSpending(trx, merchantId, ids, charge),
     merchantProfile(trx, merchantId),
     unresolvedOfSameAmount(trx, merchantId, { agreementIds: ids, lookupIds, ...charge }),
-    readOneTimePayers(trx, rules, merchantId, lookupIds),
+    oneTimePayers(trx, rules, merchantId, lookupIds),
   ]);
   const doubtedBy = ({ customerId }: Payer) => doubts.get(customerId);
   const agreementById = new Map(
@@ -130,16 +117,12 @@ export async function acceptCharges(
   const decided = lines.map((line): DecidedLine => {
     const { phrase } = line;
     if ('lookupId' in line) {
-      const found = byLookupId.get(line.lookupId);
-      if (!found) return { phrase, refused: new Failure('not_found', UNKNOWN.lookupId) };
-      if (found.blocked) {
-        return { phrase, refused: new Failure('not_approved', 'The customer has blocked this merchant.') };
-      }
-      if (found.tooOften) return { phrase, refused: found.tooOften };
-      return { phrase, ...oneTimeRequest(found.payer, charge), doubtedBy: doubtedBy(found.payer) };
+      const payer = payerOrRefusal(byLookupId, line.lookupId);
+      if (payer instanceof Failure) return { phrase, refused: payer };
+      return { phrase, ...oneTimeRequest(payer, charge), doubtedBy: doubtedBy(payer) };
     }
     const agreement = line.agreementId === undefined ? undefined : agreementById.get(line.agreementId);
-    if (!agreement) return { phrase, refused: new Failure('not_found', UNKNOWN.paymentId) };
+    if (!agreement) return { phrase, refused: unknownPaymentId() };
     const counted = judgedById.get(agreement.id);
     if (!counted) throw new Error(`${agreement.id} was not judged`);
     if (counted.refusal !== null) {
@@ -155,7 +138,22 @@ export async function acceptCharges(
       counted,
     };
   });
-  return openBill(trx, rules, { merchant }, { decided, workflowIdOf });
+  return openBill(trx, rules, { merchant }, decided);
+}
+
+const unknownPaymentId = () =>
+  new Failure(
+    'not_found',
+    'There is no such paymentID. Use one that came with the approval of your own billing intent.',
+  );
+
+/** A lock after the prompts puts a payer's block wholly before the charge, or after it. */
+async function oneTimePayers(trx: Executor, rules: BillingRules, merchantId: string, lookupIds: string[]) {
+  const payers = await payersToAsk(trx, rules, 'approval', lookupIds, merchantId);
+  const ids = payersAsked(payers).map((payer) => payer.customerId);
+  for (const agreement of await lockAgreementsOf(trx, merchantId, ids))
+    if (agreement.blocked) payers.set(agreement.lookupId, blocked());
+  return payers;
 }
 
 /** A charge without an agreement: its customer is asked. */
@@ -180,38 +178,48 @@ export function oneTimeRequest(
   };
 }
 
+/** Writes the charges and starts their workflow: one of its own for a single charge. */
 export async function openBill(
   trx: Executor,
   rules: BillingRules,
   biller: Biller,
-  { decided, workflowIdOf }: Pick<Bill, 'workflowIdOf'> & { decided: DecidedLine[] },
-): Promise<AcceptedBill> {
-  const batchId = newId('batch');
+  decided: DecidedLine[],
+): Promise<BillItem[]> {
   const requests = decided.filter((line) => line.refused === undefined);
-  const workflowId =
-    requests.length === 0
-      ? undefined
-      : workflowIdOf(
-          batchId,
-          requests.map((one) => one.id),
-        );
-  if (workflowId !== undefined) {
-    await insertRequests(trx, rules, { id: batchId, biller, workflowId }, requests);
+  const [first] = requests;
+  if (first) {
+    const isAlone = requests.length === 1;
+    const id = newId('batch');
+    const workflowId = isAlone ? workflowIds.billingRequest(first.id) : workflowIds.billingBatch(id);
+    await insertRequests(trx, rules, { id, biller, workflowId }, requests);
+    const merchantId = 'merchant' in biller ? biller.merchant.id : undefined;
+    const billerId = 'merchant' in biller ? biller.merchant.id : biller.payee.shown.bankId;
+    // Charges of one call with several banks name none: an attribute holds one value.
+    const isOneBank = requests.every(({ payer }) => payer.bankId === first.payer.bankId);
+    await enqueueStarts(trx, [
+      {
+        workflowId,
+        args: [requests.map((request) => request.id)],
+        attributes: {
+          status: 'pending',
+          ...(isOneBank && { bankId: first.payer.bankId }),
+          ...(merchantId !== undefined && { merchantId }),
+        },
+        summary: isAlone
+          ? workflowSummary.charge({ ...first, billerId })
+          : workflowSummary.charges({ ...first, count: requests.length, billerId }),
+      },
+    ]);
   }
-  return {
-    batchId,
-    workflowId,
-    bankIds: [...new Set(requests.map(({ payer }) => payer.bankId))],
-    items: decided.map((line) =>
-      line.refused === undefined
-        ? {
-            phrase: line.phrase,
-            accepted: { billingRequestId: line.id, reference: line.reference, status: 'pending' },
-            doubtedBy: line.doubtedBy,
-          }
-        : { phrase: line.phrase, refused: line.refused },
-    ),
-  };
+  return decided.map((line) =>
+    line.refused === undefined
+      ? {
+          phrase: line.phrase,
+          accepted: { billingRequestId: line.id, reference: line.reference },
+          doubtedBy: line.doubtedBy,
+        }
+      : { phrase: line.phrase, refused: line.refused },
+  );
 }
 
 /**
@@ -225,8 +233,8 @@ export async function openScheduledCharge(
   trx: Executor,
   rules: BillingRules,
   agreement: Agreement,
-  charge: Charge & { scheduleId: string; n: number; attempt: number; workflowId: string },
-): Promise<Omit<AcceptedCharge, 'status'> & { status: 'pending' | 'declined' }> {
+  charge: Charge & { scheduleId: string; n: number; attempt: number },
+): Promise<AcceptedCharge> {
   const [merchant, [judged]] = await Promise.all([
     merchantProfile(trx, agreement.merchantId),
     countSpending(trx, agreement.merchantId, [agreement.id], charge),
@@ -244,13 +252,17 @@ export async function openScheduledCharge(
     schedule: { id: charge.scheduleId, n: charge.n, attempt: charge.attempt },
     declinedLimit,
   };
-  const batch = { id: newId('batch'), biller: { merchant }, workflowId: charge.workflowId };
+  const workflowId = workflowIds.recurring(charge.scheduleId);
+  const batch = { id: newId('batch'), biller: { merchant }, workflowId };
   await insertRequests(trx, rules, batch, [request]);
-  return {
-    billingRequestId: request.id,
-    reference: request.reference,
-    status: declinedLimit ? 'declined' : 'pending',
-  };
+  if (declinedLimit) {
+    const ended = await trx.rows<Outcome>`
+      SELECT ${raw(OUTCOME_COLUMNS)} FROM billing_requests b WHERE b.id = ${request.id}`;
+    const { scheduleId, n } = charge;
+    const details = { scheduleId, n, ...(await countedOf(trx, agreement.id, declinedLimit)) };
+    await close(trx, ended, { cause: 'network', details });
+  }
+  return { billingRequestId: request.id, reference: request.reference };
 }
 
 async function insertRequests(
@@ -322,16 +334,6 @@ async function insertRequests(
   });
   // Sent together: no statement of the transitions reads the rows.
   await Promise.all([insertRows(), writeTransitions(trx, accepted)]);
-  for (const { id, schedule, agreement, declinedLimit } of requests) {
-    if (!declinedLimit || !agreement) continue;
-    const ended = await trx.rows<Outcome>`
-      SELECT ${raw(OUTCOME_COLUMNS)} FROM billing_requests b WHERE b.id = ${id}`;
-    const details = {
-      ...(schedule && { scheduleId: schedule.id, n: schedule.n }),
-      ...(await countedOf(trx, agreement.id, declinedLimit)),
-    };
-    await close(trx, ended, { cause: 'network', details });
-  }
 }
 
 /** Asks the payer's bank. */

@@ -3,15 +3,14 @@ import { Failure } from '../../domain/failures';
 import {
   oneTimeRequest,
   openBill,
-  UNKNOWN,
-  type AcceptedBill,
   type Bill,
+  type BillItem,
   type BillLine,
   type DecidedLine,
 } from './accept-billing-requests';
 import type { Executor } from '../pool/connection';
-import { takePrompts } from '../customer/limit-prompts';
-import { payeeProfile, payersByLookupId } from '../entity/read-parties';
+import { payerOrRefusal, payersToAsk } from '../customer/limit-prompts';
+import { payeeProfile } from '../entity/read-parties';
 
 /**
  * Accepts payments from customers to another customer, asked for by the payee's bank.
@@ -26,29 +25,19 @@ export async function acceptCustomerPayments(
   trx: Executor,
   rules: BillingRules,
   to: { bankId: string; lookupId: string },
-  { lines, charge, workflowIdOf }: Bill<Extract<BillLine, { lookupId: string }>>,
-): Promise<AcceptedBill> {
+  { lines, charge }: Bill<Extract<BillLine, { lookupId: string }>>,
+): Promise<BillItem[]> {
   const payee = await payeeProfile(trx, to.bankId, to.lookupId);
-  const payers = await payersByLookupId(
-    trx,
-    lines.map((line) => line.lookupId),
-  );
-  const payerByLookupId = new Map(payers.map((payer) => [payer.lookupId, payer]));
-  const askedEnough = await takePrompts(
-    trx,
-    'approval',
-    rules,
-    payers.map((payer) => payer.customerId).filter((id) => id !== payee.customerId),
-  );
+  const others = lines.map(({ lookupId }) => lookupId).filter((lookupId) => lookupId !== to.lookupId);
+  const payers = await payersToAsk(trx, rules, 'approval', others);
   const decided = lines.map(({ phrase, lookupId }): DecidedLine => {
-    const payer = payerByLookupId.get(lookupId);
-    if (!payer) return { phrase, refused: new Failure('not_found', UNKNOWN.lookupId) };
-    if (payer.customerId === payee.customerId) {
+    if (lookupId === to.lookupId) {
       return { phrase, refused: new Failure('invalid_request', 'A customer cannot pay themselves.') };
     }
-    const tooOften = askedEnough.get(payer.customerId);
-    if (tooOften) return { phrase, refused: tooOften };
-    return { phrase, ...oneTimeRequest(payer, charge) };
+    const payer = payerOrRefusal(payers, lookupId);
+    return payer instanceof Failure
+      ? { phrase, refused: payer }
+      : { phrase, ...oneTimeRequest(payer, charge) };
   });
-  return openBill(trx, rules, { payee }, { decided, workflowIdOf });
+  return openBill(trx, rules, { payee }, decided);
 }

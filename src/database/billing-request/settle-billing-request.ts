@@ -22,7 +22,7 @@ import type { Executor, Transaction } from '../pool/connection';
 import { windowPassed } from '../clock/window-passed';
 import { raw, sql } from '../pool/statement';
 import { limitsOf } from '../agreement/spending-limit';
-import { applyUnasked, type NewDecision } from '../decision/apply-decision';
+import { applyDecision, type NewDecision } from '../decision/apply-decision';
 import { endDuplicates, endExplained } from '../reconciliation-exception/end-exceptions';
 import { refuseAnswer } from '../reconciliation-exception/refuse-answer';
 import { closeExpiredRequests } from './close-expired-requests';
@@ -128,11 +128,10 @@ async function lockAgreementForAnswer(
     asked.trusted === true &&
     asked.status === 'pending' &&
     !asked.duplicate;
-  const customer = { id: asked.customerId, bankId };
   if (grants) {
     // A refused answer must not leave behind the agreement that it would have granted.
     await trx.query('SAVEPOINT granting');
-    const [agreement] = await openAgreements(trx, merchantId, [customer], asked.currency);
+    const [agreement] = await openAgreements(trx, merchantId, [asked], asked.currency);
     return { ...asked, agreement, grants };
   }
   const [agreement] = await lockAgreementsOf(trx, merchantId, [asked.customerId]);
@@ -236,7 +235,7 @@ async function applyToAgreement(
   const granted = grants ? await grantOf(trx, agreement, asked.currency) : undefined;
   const decided = suspends ? ({ decision: 'suspended', blocked: false } as const) : granted;
   if (!decided) return;
-  await applyUnasked(trx, agreement.id, decided, 'bank');
+  await applyDecision(trx, agreement.id, decided, 'bank');
 }
 
 /**

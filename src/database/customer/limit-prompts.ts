@@ -1,5 +1,7 @@
 import type { BillingRules } from '../../domain/billing-rules';
 import { Failure } from '../../domain/failures';
+import { blockersOf } from '../agreement/agreement';
+import { payersByLookupId, type Payer } from '../entity/read-parties';
 import type { Executor } from '../pool/connection';
 import { sql } from '../pool/statement';
 import { dayBegin } from '../clock/day-begin';
@@ -12,14 +14,54 @@ import { sweep } from '../query/sweep';
  * Days are in real time, not by test clocks: people are asked in real time.
  */
 
+type Kind = 'intent' | 'approval';
+
+/** Payers by their lookup ID, or why they are not asked. */
+type PayersToAsk = Map<string, Payer | Failure>;
+
+/**
+ * Reads payers, and counts a prompt for each. A merchant whom the payer has blocked does not reach
+ * them, so it uses up no prompt.
+ *
+ * @param merchantId left out, a customer's bank asks
+ */
+export async function payersToAsk(
+  trx: Executor,
+  rules: BillingRules,
+  kind: Kind,
+  lookupIds: string[],
+  merchantId?: string,
+): Promise<PayersToAsk> {
+  const payers = await payersByLookupId(trx, lookupIds);
+  const ids = payers.map((payer) => payer.customerId);
+  const blockers = merchantId === undefined ? new Set() : await blockersOf(trx, merchantId, ids);
+  const unblocked = ids.filter((id) => !blockers.has(id));
+  const askedEnough = await takePrompts(trx, kind, rules, unblocked);
+  return new Map(
+    payers.map((payer) => {
+      const { customerId, lookupId } = payer;
+      return [lookupId, blockers.has(customerId) ? blocked() : (askedEnough.get(customerId) ?? payer)];
+    }),
+  );
+}
+
+export const payerOrRefusal = (payers: PayersToAsk, lookupId: string): Payer | Failure =>
+  payers.get(lookupId) ??
+  new Failure('not_found', 'There is no customer with this lookupID. Check the spelling with the customer.');
+
+export const payersAsked = (payers: PayersToAsk): Payer[] =>
+  [...payers.values()].flatMap((payer) => (payer instanceof Failure ? [] : [payer]));
+
+export const blocked = () => new Failure('not_approved', 'The customer has blocked this merchant.');
+
 /**
  * One statement decides between callers at the same time; a rollback undoes its counts.
  *
  * @returns the customers that may not be asked again today, and why
  */
-export async function takePrompts(
+async function takePrompts(
   trx: Executor,
-  kind: 'intent' | 'approval',
+  kind: Kind,
   { timeZone, intentsPerCustomerDay, approvalsPerCustomerDay }: BillingRules,
   customerIds: string[],
 ): Promise<Map<string, Failure>> {
@@ -44,9 +86,7 @@ export async function takePrompts(
       new Failure(
         'asked_too_often',
         'The customer has been asked often enough for today. Try again tomorrow.',
-        {
-          retryAfterS,
-        },
+        { retryAfterS },
       ),
     ]),
   );

@@ -27,31 +27,20 @@ export interface NewDecision {
   withCharge?: true;
 }
 
-/** Applies the answer to an intent, by whose end the merchant is told. */
-export function applyDecision(trx: Executor, agreementId: string, decided: NewDecision): Promise<void> {
-  return decide(trx, agreementId, decided, { cause: 'bank', unasked: false });
-}
-
-/** Applies a decision that no intent asked for. A bank that has not said it is told, too. */
-export function applyUnasked(
-  trx: Executor,
-  agreementId: string,
-  decided: NewDecision,
-  cause: Cause,
-): Promise<void> {
-  return decide(trx, agreementId, decided, { cause, unasked: true });
-}
-
 /**
  * Writes the customer's decision on a locked agreement, and updates its schedules. A change of
  * currency counts the spending again, for the sums were in the old currency.
+ *
+ * @param unasked the party that decides where no intent asked, and a bank that has not said it is
+ *   told. Left out, a bank answers an intent, by whose end the merchant is told
  */
-async function decide(
+export async function applyDecision(
   trx: Executor,
   agreementId: string,
   decided: NewDecision,
-  { cause, unasked }: { cause: Cause; unasked: boolean },
+  unasked?: Cause,
 ): Promise<void> {
+  const cause = unasked ?? 'bank';
   const { terms, decision, blocked } = decided;
   const replace = terms !== undefined;
   const renews = decided.renews === true;
@@ -82,7 +71,7 @@ async function decide(
   await recordChange(
     trx,
     { id: agreementId, at },
-    { event: 'agreement.decided', cause, byIntent: !unasked, details: { ...decided } },
+    { event: 'agreement.decided', cause, byIntent: unasked === undefined, details: { ...decided } },
   );
   await wakeConsent(trx, { id: agreementId, at });
   await syncSchedulesWithAgreement(trx, agreementId, cause);

@@ -1,7 +1,7 @@
 import type { AgreementState } from '../../domain/lifecycle';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
-import { lockAgreement } from '../agreement/agreement';
+import { lockAgreements } from '../agreement/agreement';
 import { STATE } from '../agreement/spending-limit';
 import { enqueueStarts } from '../outbox';
 import type { Executor, Transaction } from '../pool/connection';
@@ -51,7 +51,7 @@ export interface Kept {
 
 /** Acts on the moments that have come. What is acted on comes no second time: the row tells. */
 export async function keepConsent(trx: Transaction, agreementId: string): Promise<Kept> {
-  await lockAgreement(trx, agreementId);
+  await lockAgreements(trx, [agreementId]);
   const { at, did } = await trx.oneRow<{ at: Date; did: OwnChange[] }>`
     SELECT period.at, array_remove(ARRAY[
       CASE WHEN ${raw(IS_APPROVED)} AND a.acts_at <= (a.limits)."validUntil" AND (a.limits)."validUntil" <= period.at

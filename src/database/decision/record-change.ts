@@ -36,7 +36,7 @@ export async function recordChange(
   },
 ): Promise<void> {
   const { event, cause, byIntent = false, details } = change;
-  const tells = { merchant: !byIntent, bank: !byIntent && cause !== 'bank' };
+  const tells = { merchant: !byIntent, bank: cause !== 'bank' };
   const changed = await trx.oneRow<Changed>`
     UPDATE agreements a SET announced = announced + ${tells.merchant ? 1 : 0},
       announced_to_bank = announced_to_bank + ${tells.bank ? 1 : 0}

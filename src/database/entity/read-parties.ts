@@ -1,7 +1,6 @@
 import { Failure } from '../../domain/failures';
 import type { WebhookItem } from '../../domain/webhook/webhook-item';
 import type { Executor } from '../pool/connection';
-import { raw } from '../pool/statement';
 import type { Keyring } from '../keyring/keyring';
 import { decrypt } from '../keyring/encrypt';
 
@@ -13,14 +12,7 @@ export interface Payer {
   email: string;
 }
 
-interface EncryptedPayer {
-  customerId: string;
-  bankId: string;
-  lookupId: string;
-  emailEncrypted: Buffer;
-}
-
-const PAYER_COLUMNS = `id AS customer_id, bank_id, lookup_id, email_encrypted`;
+type EncryptedPayer = Omit<Payer, 'email'> & { emailEncrypted: Buffer };
 
 export function payerOf(
   keyring: Keyring,
@@ -33,7 +25,7 @@ export function payerOf(
 export async function payersByLookupId(trx: Executor, lookupIds: string[]): Promise<Payer[]> {
   if (lookupIds.length === 0) return [];
   const found = await trx.rows<EncryptedPayer>`
-    SELECT ${raw(PAYER_COLUMNS)} FROM customers WHERE lookup_id = ANY(${lookupIds})`;
+    SELECT id AS customer_id, bank_id, lookup_id, email_encrypted FROM customers WHERE lookup_id = ANY(${lookupIds})`;
   return found.map((payer) => payerOf(trx.keyring, payer));
 }
 

@@ -1,5 +1,5 @@
 import { Failure } from '../../domain/failures';
-import type { Decision, IntentStatus } from '../../domain/lifecycle';
+import type { CustomerDecision, Decision, IntentStatus } from '../../domain/lifecycle';
 import {
   isSame,
   NO_LIMITS,
@@ -13,11 +13,10 @@ import { lockAgreementsWhere, type Agreement } from '../agreement/agreement';
 import { limitsFrom, storedLimits, type StoredLimits } from '../agreement/spending-limit';
 import { stopCharges, type PendingCharge } from '../billing-request/stop-charges';
 import type { Executor } from '../pool/connection';
-import { raw, sql } from '../pool/statement';
+import { raw, sql, type Fragment } from '../pool/statement';
 import { windowPassed } from '../clock/window-passed';
-import { applyDecision, applyUnasked } from '../decision/apply-decision';
-import { closeExpiredIntent } from './close-expired-intent';
-import { endIntents, ENDED_COLUMNS, type CustomerDecision, type EndedIntent } from './end-intents';
+import { applyDecision } from '../decision/apply-decision';
+import { closeExpiredIntent, endIntents, ENDED_COLUMNS, type EndedIntent } from './end-intents';
 
 /** The customer's answer, as the bank relays it. */
 interface IntentAnswer {
@@ -27,7 +26,7 @@ interface IntentAnswer {
   merchantId: string;
   lookupId: string;
   customerDecision: CustomerDecision;
-  spendingLimits: GivenLimits | undefined;
+  spendingLimits?: GivenLimits | undefined;
   blockMerchant: boolean;
 }
 
@@ -79,7 +78,7 @@ export async function answerIntent(
   if (open && isApproval(answer)) requireSpan(limits, intent.now, 'spendingLimits');
   const stopDenied = async () =>
     answer.customerDecision === 'deny' ? stopCharges(trx, agreement.id, 'bank') : [];
-  const ended = open ? await closeByAnswer(trx, intent.id, answer, limits) : undefined;
+  const ended = open ? await closeByDecision(trx, sql`i.id = ${intent.id}`, answer, limits) : undefined;
   if (!ended) {
     // A clock that steps back between two statements leaves the intent open: it is judged anew.
     if (intent.status === 'pending' && !(await closeExpiredIntent(trx, intent.id)))
@@ -109,7 +108,7 @@ function limitsOfAnswer({ intentId, spendingLimits }: IntentAnswer, intent: Aske
   });
 }
 
-const isApproval = ({ customerDecision }: Pick<IntentAnswer, 'customerDecision'>) =>
+export const isApproval = ({ customerDecision }: Pick<IntentAnswer, 'customerDecision'>) =>
   customerDecision === 'approve_once' || customerDecision === 'approve_recurring';
 
 /**
@@ -154,11 +153,12 @@ async function findIntent(trx: Executor, agreementId: string, intentId: string |
     ORDER BY i.status = 'pending' DESC, i.id DESC LIMIT 1`;
 }
 
-async function closeByAnswer(
+/** Ends the open intent among those of `which` by the customer's word. */
+export async function closeByDecision(
   trx: Executor,
-  intentId: string,
-  answer: IntentAnswer,
-  limits: SpendingLimits,
+  which: Fragment,
+  answer: Pick<IntentAnswer, 'customerDecision' | 'blockMerchant'>,
+  limits?: SpendingLimits,
 ): Promise<EndedIntent | undefined> {
   const approved = isApproval(answer);
   const status = approved ? 'approved' : 'declined';
@@ -169,7 +169,7 @@ async function closeByAnswer(
       status = ${status}, reason = ${reason},
       customer_decision = ${answer.customerDecision}, block_merchant = ${answer.blockMerchant},
       limits = ${storedLimits(limits)}, closed_at = business_now(i.merchant_id), sequence = i.sequence + 1
-    WHERE i.id = ${intentId} AND i.status = 'pending' AND NOT ${windowPassed(sql`business_now(i.merchant_id)`)}
+    WHERE ${which} AND i.status = 'pending' AND NOT ${windowPassed(sql`business_now(i.merchant_id)`)}
     RETURNING ${raw(ENDED_COLUMNS)}`;
 }
 
@@ -199,7 +199,7 @@ async function applyAnswer(
   } else if (grantedSince && !decidedBefore.startsWith('approve') && agreement.currency === currency) {
     const before = decidedBefore === 'suspended' ? decidedBefore : decision;
     const restored = { decision: before, blocked: false, ...termsBefore(asked) };
-    await applyUnasked(trx, agreement.id, restored, 'bank');
+    await applyDecision(trx, agreement.id, restored, 'bank');
   }
 }
 

@@ -17,15 +17,17 @@ import {
 } from '../../domain/spending-limit';
 import { termsInWords } from '../../domain/words/terms-in-words';
 import { workflowIds } from '../../domain/workflow/workflow-id';
-import { blockersOf, openAgreements, type Agreement } from '../agreement/agreement';
+import { workflowSummary } from '../../domain/workflow/workflow-summary';
+import { openAgreements, type Agreement } from '../agreement/agreement';
 import { limitsFrom, storedLimits, type StoredLimits } from '../agreement/spending-limit';
 import type { Executor } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { windowPassed } from '../clock/window-passed';
-import { takePrompts } from '../customer/limit-prompts';
+import { blocked, payerOrRefusal, payersAsked, payersToAsk } from '../customer/limit-prompts';
 import { newId, newReference } from '../identifier/new-id';
+import { enqueueStarts } from '../outbox';
 import { endIntents, ENDED_COLUMNS, type EndedIntent } from './end-intents';
-import { merchantProfile, payersByLookupId, type MerchantProfile, type Payer } from '../entity/read-parties';
+import { merchantProfile, type MerchantProfile, type Payer } from '../entity/read-parties';
 import { makePaymentId } from '../agreement/payment-id';
 import type { TransitionOf } from '../transition/transition';
 import { writeTransitions } from '../transition/write-transition';
@@ -38,7 +40,7 @@ interface IntentRequest {
   currency: string;
   description: string;
   metadata?: Metadata | undefined;
-  dueDate: Date | undefined;
+  dueDate?: Date | undefined;
   spendingLimits?: GivenLimits | undefined;
 }
 
@@ -55,40 +57,20 @@ interface NewIntent {
 }
 
 /**
- * Accepts or refuses each customer by itself. An open intent of the two parties is superseded; the
- * customer's earlier approval holds until the new intent is approved.
+ * Accepts or refuses each customer by itself, and starts the workflow of each intent. An open
+ * intent of the two parties is superseded; the customer's earlier approval holds until the new
+ * intent is approved.
  */
 export async function createIntents(
   trx: Executor,
   rules: BillingRules,
   merchantId: string,
   request: IntentRequest,
-): Promise<{ items: IntentItem[]; intents: { id: string; reference: string; bankId: string }[] }> {
-  const payers = await payersByLookupId(
-    trx,
-    request.lookupIds.map((one) => one.lookupId),
-  );
-  const payerOf = new Map(payers.map((payer) => [payer.lookupId, payer]));
-  // A blocked merchant reaches no customer, so it uses up no prompt. Prompts are taken before
-  // agreements are opened, or a customer who was not asked would have one.
-  const blockers = await blockersOf(
-    trx,
-    merchantId,
-    payers.map((payer) => payer.customerId),
-  );
-  const askedEnough = await takePrompts(
-    trx,
-    'intent',
-    rules,
-    payers.map((payer) => payer.customerId).filter((id) => !blockers.has(id)),
-  );
-  const toAsk = payers.filter((payer) => !askedEnough.has(payer.customerId));
-  const agreements = await openAgreements(
-    trx,
-    merchantId,
-    toAsk.map((payer) => ({ id: payer.customerId, bankId: payer.bankId })),
-    request.currency,
-  );
+): Promise<IntentItem[]> {
+  const lookupIds = request.lookupIds.map((one) => one.lookupId);
+  // Prompts are taken before agreements are opened, or a customer who was not asked would have one.
+  const payers = await payersToAsk(trx, rules, 'intent', lookupIds, merchantId);
+  const agreements = await openAgreements(trx, merchantId, payersAsked(payers), request.currency);
   const agreementOf = new Map(agreements.map((agreement) => [agreement.customerId, agreement]));
   // Read under the agreements' locks, so that the intents of a pair have rising times.
   const merchant = await merchantProfile(trx, merchantId);
@@ -97,17 +79,11 @@ export async function createIntents(
 
   const items = request.lookupIds.map(
     ({ phrase, lookupId }): NewIntent | { phrase: string; refused: Failure } => {
-      const payer = payerOf.get(lookupId);
-      const tooOften = payer && askedEnough.get(payer.customerId);
-      if (tooOften) return { phrase, refused: tooOften };
-      const agreement = payer && agreementOf.get(payer.customerId);
-      if (!payer || !agreement) {
-        const message = 'There is no customer with this lookupID. Check the spelling with the customer.';
-        return { phrase, refused: new Failure('not_found', message) };
-      }
-      if (agreement.blocked) {
-        return { phrase, refused: new Failure('not_approved', 'The customer has blocked this merchant.') };
-      }
+      const payer = payerOrRefusal(payers, lookupId);
+      if (payer instanceof Failure) return { phrase, refused: payer };
+      const agreement = agreementOf.get(payer.customerId);
+      if (!agreement) throw new Error(`${payer.customerId} has no agreement with ${merchantId}`);
+      if (agreement.blocked) return { phrase, refused: blocked() };
       return { id: newId('intent'), reference: newReference(), phrase, payer, agreement };
     },
   );
@@ -118,14 +94,19 @@ export async function createIntents(
     askedBefore: before(superseded.get(one.agreement.id), request.currency),
   }));
   await insertIntents(trx, merchant, { ...request, ...rules, asked }, chained);
-  return {
-    items: items.map((item) =>
-      'refused' in item
-        ? item
-        : { phrase: item.phrase, accepted: { intentId: item.id, reference: item.reference } },
-    ),
-    intents: intents.map(({ id, reference, payer }) => ({ id, reference, bankId: payer.bankId })),
-  };
+  await enqueueStarts(
+    trx,
+    intents.map(({ id, reference, payer: { bankId } }) => ({
+      workflowId: workflowIds.intent(id),
+      attributes: { status: 'pending', merchantId, bankId },
+      summary: workflowSummary.intent({ reference, merchantId }),
+    })),
+  );
+  return items.map((item) =>
+    'refused' in item
+      ? item
+      : { phrase: item.phrase, accepted: { intentId: item.id, reference: item.reference } },
+  );
 }
 
 /** The place of the limits in the body. */

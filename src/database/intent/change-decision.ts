@@ -1,4 +1,5 @@
 import { Failure } from '../../domain/failures';
+import type { CustomerDecision } from '../../domain/lifecycle';
 import {
   isSame,
   readLimits,
@@ -9,17 +10,18 @@ import {
 import { lockAgreementsWhere, type Agreement } from '../agreement/agreement';
 import { stopCharges, type PendingCharge } from '../billing-request/stop-charges';
 import type { Transaction } from '../pool/connection';
-import { raw, sql } from '../pool/statement';
+import { sql } from '../pool/statement';
 import { ownedBy, type Party } from '../query/party';
 import { windowPassed } from '../clock/window-passed';
-import { applyUnasked } from '../decision/apply-decision';
+import { applyDecision } from '../decision/apply-decision';
 import { limitsOf } from '../agreement/spending-limit';
-import { endIntents, ENDED_COLUMNS, type EndedIntent } from './end-intents';
+import { closeByDecision, isApproval } from './answer-intent';
+import { endIntents } from './end-intents';
 
 /** A customer changes an earlier decision at the bank, or a merchant gives an agreement up. */
 
 interface DecisionChange {
-  customerDecision: 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
+  customerDecision: CustomerDecision;
   /** In the agreement's currency; see `limitsAfter`. */
   spendingLimits?: GivenLimits | undefined;
   /** True denies, in spite of the decision. Left out, a block stays with a `deny`. */
@@ -53,7 +55,7 @@ export async function changeDecision(
   if (!isSame({ ...held, validFrom, validUntil }, held)) requireSpan(limits, now, 'spendingLimits');
   const decision = change.blockMerchant ? 'deny' : change.customerDecision;
   const blocked = change.blockMerchant ?? (decision === 'deny' && before.blocked);
-  if (decision === 'approve_once' || decision === 'approve_recurring') {
+  if (isApproval({ customerDecision: decision })) {
     if (decision === 'approve_recurring' && !before.trusted) {
       throw new Failure(
         'merchant_not_trusted',
@@ -68,7 +70,7 @@ export async function changeDecision(
   const limited = !isSame(limits, held);
   if (decided || limited) {
     const terms = { currency: before.currency, limits };
-    await applyUnasked(trx, agreementId, { decision, blocked, ...(limited && { terms }) }, 'bank');
+    await applyDecision(trx, agreementId, { decision, blocked, ...(limited && { terms }) }, 'bank');
   }
   return decision === 'deny' ? stopCharges(trx, agreementId, 'bank') : [];
 }
@@ -90,7 +92,7 @@ export async function releaseAgreement(
   if (!before) throw new Failure('not_found', 'There is no such agreement.');
   const denied = { decision: 'deny', blocked: before.blocked } as const;
   await refuseOpenIntent(trx, agreementId, denied, cause);
-  if (before.decision !== 'deny') await applyUnasked(trx, agreementId, denied, cause);
+  if (before.decision !== 'deny') await applyDecision(trx, agreementId, denied, cause);
   return stopCharges(trx, agreementId, cause);
 }
 
@@ -123,16 +125,11 @@ async function refuseEarlyApproval(trx: Transaction, { id, decision }: Agreement
 async function refuseOpenIntent(
   trx: Transaction,
   agreementId: string,
-  { decision, blocked }: { decision: 'deny' | 'suspended'; blocked: boolean },
+  { decision, blocked }: { decision: CustomerDecision; blocked: boolean },
   cause: Party['role'],
 ): Promise<void> {
-  const refusal = decision === 'suspended' ? 'suspended' : 'denied';
-  const ended = await trx.rows<EndedIntent>`
-    UPDATE intents i SET status = 'declined', reason = ${blocked ? 'blocked' : refusal},
-      customer_decision = ${decision},
-      block_merchant = ${blocked}, closed_at = business_now(i.merchant_id), sequence = i.sequence + 1
-    WHERE i.agreement_id = ${agreementId} AND i.status = 'pending'
-      AND NOT ${windowPassed(sql`business_now(i.merchant_id)`)}
-    RETURNING ${raw(ENDED_COLUMNS)}`;
-  await endIntents(trx, ended, { cause, signal: 'intentClosed' });
+  const ofAgreement = sql`i.agreement_id = ${agreementId}`;
+  const answer = { customerDecision: decision, blockMerchant: blocked };
+  const ended = await closeByDecision(trx, ofAgreement, answer);
+  if (ended) await endIntents(trx, [ended], { cause, signal: 'intentClosed' });
 }

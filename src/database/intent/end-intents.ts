@@ -1,7 +1,10 @@
-import type { IntentStatus } from '../../domain/lifecycle';
+import type { CustomerDecision, IntentStatus } from '../../domain/lifecycle';
 import type { Metadata } from '../../domain/metadata';
 import { intentClosedSequence } from '../../domain/webhook/webhook-sequence';
+import { lockAgreementsWhere } from '../agreement/agreement';
+import { windowPassed } from '../clock/window-passed';
 import type { Executor } from '../pool/connection';
+import { raw, sql } from '../pool/statement';
 import type { Cause } from '../../domain/words/timeline';
 import type { Keyring } from '../keyring/keyring';
 import { groupBy } from '../../domain/group';
@@ -41,8 +44,6 @@ export interface EndedIntent {
   metadata: Metadata;
 }
 
-export type CustomerDecision = 'approve_once' | 'approve_recurring' | 'deny' | 'suspended';
-
 export const ENDED_COLUMNS = `i.id, i.reference, i.agreement_id, i.merchant_id, i.customer_id, i.bank_id,
   i.lookup_id, i.batch_id, i.currency, i.status, i.reason, i.customer_decision,
   to_jsonb(i.limits) AS limits, i.block_merchant,
@@ -76,6 +77,23 @@ export async function endIntents(trx: Executor, ended: EndedIntent[], end: End):
       return endOf(trx.keyring, intent, end, { sequence, workflowId });
     }),
   );
+}
+
+/**
+ * Declines an intent whose window has passed. The second of two callers finds nothing to do.
+ *
+ * @returns whether it ended now
+ */
+export async function closeExpiredIntent(trx: Executor, intentId: string): Promise<boolean> {
+  const asked = sql`a.id = (SELECT agreement_id FROM intents WHERE id = ${intentId})`;
+  await lockAgreementsWhere(trx, asked);
+  const ended = await trx.rows<EndedIntent>`
+    UPDATE intents i SET status = 'declined', reason = 'expired', closed_at = business_now(i.merchant_id),
+      sequence = i.sequence + 1
+    WHERE i.id = ${intentId} AND i.status = 'pending' AND ${windowPassed(sql`business_now(i.merchant_id)`)}
+    RETURNING ${raw(ENDED_COLUMNS)}`;
+  await endIntents(trx, ended, { cause: 'network' });
+  return ended.length > 0;
 }
 
 const askedBy = ({ batchId, bankId }: EndedIntent) => `${batchId} ${bankId}`;

@@ -1,6 +1,6 @@
 import { formatInstant } from '../../domain/calendar';
 import { Failure } from '../../domain/failures';
-import type { IntentStatus } from '../../domain/lifecycle';
+import type { CustomerDecision, IntentStatus } from '../../domain/lifecycle';
 import type { Metadata } from '../../domain/metadata';
 import type { Moment } from '../../domain/workflow/moment';
 import type { StoredLimits } from '../agreement/spending-limit';
@@ -8,7 +8,6 @@ import type { Executor } from '../pool/connection';
 import { raw, sql } from '../pool/statement';
 import { windowPassed } from '../clock/window-passed';
 import { afterS } from '../clock/moment';
-import type { CustomerDecision } from './end-intents';
 
 export interface IntentState {
   reference: string;

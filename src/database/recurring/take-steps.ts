@@ -2,7 +2,6 @@ import { reasonForAudit } from '../../domain/charge';
 import { hasEnded } from '../../domain/recurring/recurring';
 import { isAsked, nextStep, type Step } from '../../domain/recurring/recurring-step';
 import { nextAmount } from '../../domain/recurring/schedule-facts';
-import { workflowIds } from '../../domain/workflow/workflow-id';
 import { judgeAt } from '../agreement/spending-limit';
 import { recordAuditEvent } from '../record/audit-event';
 import { openScheduledCharge } from '../billing-request/accept-billing-requests';
@@ -50,7 +49,6 @@ async function charge(locked: LockedSchedule, { n, attempt }: StepNamed<'charge'
     amount,
     currency,
     description: description ?? DESCRIPTION,
-    workflowId: workflowIds.recurring(id),
   });
   const [, { billingRequestId, reference }] = await Promise.all([begun, charged]);
   note(locked, 'charged', {

@@ -5,7 +5,7 @@ import { requireChargeable } from '../../domain/charge';
 import { permitted } from '../../domain/recurring/recurring';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { workflowSummary } from '../../domain/workflow/workflow-summary';
-import { lockAgreement } from '../agreement/agreement';
+import { lockAgreements } from '../agreement/agreement';
 import { limitsOf } from '../agreement/spending-limit';
 import type { Transaction } from '../pool/connection';
 import { newId } from '../identifier/new-id';
@@ -47,11 +47,10 @@ export async function createSchedule(
   caller: { entityId: string; role: 'merchant' | 'provider' },
   terms: ScheduleTerms,
 ): Promise<string> {
-  const found = await findAgreement(trx, caller.entityId, terms);
-  const agreement = found && (await lockAgreement(trx, found.agreementId));
+  const [agreement] = await lockAgreements(trx, await findAgreement(trx, caller.entityId, terms));
   // A provider's own clock is the real one. The merchant of the paymentID, if any, decides which
   // counts.
-  const merchantId = found?.merchantId ?? caller.entityId;
+  const merchantId = agreement?.merchantId ?? caller.entityId;
   const merchant = await trx.oneRow<{ trusted: boolean; active: boolean; bankActive: boolean; now: Date }>`
     SELECT trust_level = 'trusted' AS trusted, status = 'active' AS active, business_now(id) AS now,
       coalesce((SELECT status = 'active' FROM entities
@@ -105,20 +104,20 @@ export async function createSchedule(
 }
 
 /**
- * The agreement that a paymentID stands for. The string is bound to its merchant. A provider's call
- * tries it on each of its merchants with an agreement with this customer.
+ * The agreement that a paymentID stands for, if any. The string is bound to its merchant. A
+ * provider's call tries it on each of its merchants with an agreement with this customer.
  */
 async function findAgreement(
   trx: Transaction,
   callerId: string,
   { customerId, paymentId }: ScheduleTerms,
-): Promise<{ merchantId: string; agreementId: string } | undefined> {
+): Promise<string[]> {
   const candidates = await trx.rows<{ merchantId: string; agreementId: string }>`
     SELECT a.merchant_id, a.id AS agreement_id
     FROM agreements a JOIN entities m ON m.id = a.merchant_id
     WHERE a.customer_id = ${customerId} AND ${callerId} IN (m.id, m.provider_id)`;
-  return candidates.find(
-    ({ merchantId, agreementId }) => openPaymentId(trx.keyring, paymentId, merchantId) === agreementId,
+  return candidates.flatMap(({ merchantId, agreementId }) =>
+    openPaymentId(trx.keyring, paymentId, merchantId) === agreementId ? [agreementId] : [],
   );
 }
 

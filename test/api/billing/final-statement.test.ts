@@ -59,8 +59,7 @@ async function anotherCustomer(): Promise<Standing> {
   return served.db.transaction(async (trx) => {
     const { customers } = await onboardBatch(trx, bankId, [{ person: person() }]);
     const customerId = customers[0]?.customerId ?? '';
-    const payer = { id: customerId, bankId };
-    const [agreement] = await openAgreements(trx, merchantId, [payer], 'NGN');
+    const [agreement] = await openAgreements(trx, merchantId, [{ customerId, bankId }], 'NGN');
     const agreementId = agreement?.id ?? '';
     const approved = { decision: 'approve_recurring', blocked: false } as const;
     await applyDecision(trx, agreementId, approved);

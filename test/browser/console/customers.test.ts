@@ -66,7 +66,7 @@ it('the 21st merchant of a customer is a page away, for the bank and for a provi
   await shared.db.transaction(async (trx) => {
     for (let n = 0; n < 20; n++) {
       const made = await createEntity(trx, { type: 'merchant', name: `Shop ${n}`, providerId });
-      await openAgreements(trx, made?.entityId ?? '', [{ id: customerId, bankId }], 'NGN');
+      await openAgreements(trx, made?.entityId ?? '', [{ customerId, bankId }], 'NGN');
     }
   });
   for (const role of ['bank', 'provider'] as const) {

@@ -376,14 +376,13 @@ async function billIn(
   amount: bigint,
   currency: string,
 ) {
-  const { items } = await acceptCharges(
+  const items = await acceptCharges(
     trx,
     { ...RULES, approvalWindowS: WINDOWS_S.approval, settlementWindowS: WINDOWS_S.settlement },
     merchantId,
     {
       lines: [{ phrase: agreementId, agreementId }],
       charge: { amount, currency, description: 'Shoes' },
-      workflowIdOf: (batchId) => `billing-request/${batchId}`,
     },
   );
   const [item] = items;
@@ -472,11 +471,10 @@ const RULES = {
 
 /** @returns the limit that refuses it */
 async function billTen({ merchantId, agreementId }: Standing): Promise<Limit | undefined> {
-  const { items } = await db.transaction((trx) =>
+  const items = await db.transaction((trx) =>
     acceptCharges(trx, RULES, merchantId, {
       lines: [{ phrase: agreementId, agreementId }],
       charge: { amount: 10n, currency: 'NGN', description: 'Shoes' },
-      workflowIdOf: (batchId) => `billing-request/${batchId}`,
     }),
   );
   const [item] = items;

@@ -28,10 +28,9 @@ async function bill(on: Executor, { merchantId, agreementId, customerId }: Stand
     payer === 'paymentID'
       ? { phrase: agreementId, agreementId }
       : { phrase: 'ada', lookupId: await lookupIdOf(on, customerId) };
-  const { items } = await acceptCharges(on, RULES, merchantId, {
+  const items = await acceptCharges(on, RULES, merchantId, {
     lines: [line],
     charge: { amount: 10n, currency: 'NGN', description: 'Shoes' },
-    workflowIdOf: (batchId) => `billing-request/${batchId}`,
   });
   return items.every((item) => 'accepted' in item);
 }

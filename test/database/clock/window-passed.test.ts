@@ -10,7 +10,7 @@ import { undone } from '../../support/open-transaction';
 import { askIntents, billBy } from '../../support/settled';
 import { lookupIdOf, standingApproval, type Standing } from '../../support/standing';
 import { closeExpiredRequests } from '../../../src/database/billing-request/close-expired-requests';
-import { closeExpiredIntent } from '../../../src/database/intent/close-expired-intent';
+import { closeExpiredIntent } from '../../../src/database/intent/end-intents';
 import { windowPassed } from '../../../src/domain/recurring/recurring-step';
 
 /** The statements that end an intent or a charge, held to the rule that they decide by. */

@@ -1,5 +1,5 @@
-import { lockAgreement } from '../../../src/database/agreement/agreement';
-import { applyDecision, applyUnasked } from '../../../src/database/decision/apply-decision';
+import { lockAgreements } from '../../../src/database/agreement/agreement';
+import { applyDecision } from '../../../src/database/decision/apply-decision';
 import { keepConsent } from '../../../src/database/decision/keep-consent';
 import { pauseDecision, resumeDecision } from '../../../src/database/decision/pause-decision';
 import { overdueWork } from '../../../src/database/recover/open-work';
@@ -36,7 +36,7 @@ const inDays = async (days: number) => {
 const later = (days: number) => moveClock(db, standing.merchantId, `${days * DAY_MS + 1000} milliseconds`);
 const allow = (limits: Partial<SpendingLimits>) =>
   db.transaction(async (trx) => {
-    await lockAgreement(trx, standing.agreementId);
+    await lockAgreements(trx, [standing.agreementId]);
     const terms = { currency: 'NGN', limits: { ...NO_LIMITS, ...limits } };
     await applyDecision(trx, standing.agreementId, { decision: 'approve_recurring', blocked: false, terms });
   });
@@ -135,8 +135,8 @@ describe('the end of a permission', () => {
         terms: { currency: 'NGN', limits },
       } as const;
       await db.transaction(async (trx) => {
-        await lockAgreement(trx, standing.agreementId);
-        if (by === 'by the bank') await applyUnasked(trx, standing.agreementId, decided, 'bank');
+        await lockAgreements(trx, [standing.agreementId]);
+        if (by === 'by the bank') await applyDecision(trx, standing.agreementId, decided, 'bank');
         else await applyDecision(trx, standing.agreementId, { ...decided, renews: true });
       });
       expect(await schedule()).toBe('active');
@@ -149,8 +149,8 @@ describe('the end of a permission', () => {
     await allow({ validUntil: await inDays(30) });
     await keep();
     await db.transaction(async (trx) => {
-      await lockAgreement(trx, standing.agreementId);
-      await applyUnasked(trx, standing.agreementId, { decision: 'deny', blocked: false }, 'bank');
+      await lockAgreements(trx, [standing.agreementId]);
+      await applyDecision(trx, standing.agreementId, { decision: 'deny', blocked: false }, 'bank');
     });
     await later(31);
     expect(await keep()).toMatchObject({ did: [], state: 'revoked', actsAt: null });

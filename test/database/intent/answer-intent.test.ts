@@ -10,7 +10,7 @@ import { lookupIdOf, moveClock, standingApproval } from '../../support/standing'
 import { askIntents } from '../../support/settled';
 import { setWebhookUrl } from '../../support/recorded-change';
 import { answerIntent } from '../../../src/database/intent/answer-intent';
-import { closeExpiredIntent } from '../../../src/database/intent/close-expired-intent';
+import { closeExpiredIntent } from '../../../src/database/intent/end-intents';
 
 const { db } = databaseOfFile();
 

@@ -1,4 +1,4 @@
-import { lockAgreement } from '../../../src/database/agreement/agreement';
+import { lockAgreements } from '../../../src/database/agreement/agreement';
 import { pauseDecision, resumeDecision } from '../../../src/database/decision/pause-decision';
 import { applyDecision } from '../../../src/database/decision/apply-decision';
 import { readDecision } from '../../../src/database/decision/list-decisions';
@@ -16,7 +16,7 @@ const rules = recurringRules(readConfig({}));
 
 const allow = ({ standing: { agreementId } }: PlayedSchedule, limits: Partial<SpendingLimits>) =>
   db.transaction(async (trx) => {
-    await lockAgreement(trx, agreementId);
+    await lockAgreements(trx, [agreementId]);
     await applyDecision(trx, agreementId, {
       decision: 'approve_recurring',
       blocked: false,
