@@ -68,7 +68,9 @@ export async function endWrittenOff(trx: Executor, exceptionId: string, isOwn: b
       UPDATE extra_bookings e SET ended_at = clock_timestamp() FROM x
       WHERE e.billing_request_id = x.billing_request_id AND e.refund_id IS NOT DISTINCT FROM x.refund_id AND e.stands)
     UPDATE expected_bookings e SET written_off_at = clock_timestamp() FROM x
-    WHERE ${isOwn}::boolean AND e.billing_request_id = x.billing_request_id AND e.refund_id IS NOT DISTINCT FROM x.refund_id
+    -- A credit that was not delivered says nothing of the payer's debit.
+    WHERE ${isOwn}::boolean AND x.kind <> 'credit_undelivered'
+      AND e.billing_request_id = x.billing_request_id AND e.refund_id IS NOT DISTINCT FROM x.refund_id
       AND e.matched_by IS NULL AND e.ended_at IS NULL AND CASE x.kind WHEN 'missing_at_bank' THEN ${raw(LACKED)}
         ELSE e.direction = CASE WHEN x.refund_id IS NULL THEN 'debit' ELSE 'credit' END END`;
 }

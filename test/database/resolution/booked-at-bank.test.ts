@@ -1,5 +1,6 @@
 import { roomFor } from '../../../src/database/bank-file/open-differences';
 import { closeExpiredRequests } from '../../../src/database/billing-request/close-expired-requests';
+import { followCredits } from '../../../src/database/credit/follow-credit';
 import { remindBank } from '../../../src/database/refund/remind-bank';
 import { answerRefund, refundState } from '../../../src/database/refund/settle-refund';
 import { readException } from '../../../src/database/reconciliation-exception/list-exceptions';
@@ -306,6 +307,18 @@ describe('a write-off', () => {
     // A refund that fails later lets the bank off nothing anew.
     await refund(db, bank, charged.reference, 1, 'rejected');
     expect(await balancesOf(db, bank.bankId)).toEqual({ customer_bank: -100n, disputed: 0n });
+  });
+
+  test('of a credit that was not delivered leaves the debit to be expected of the payer’s bank', async () => {
+    const payee = await standingApproval(db);
+    const { id } = await payAnother(db, bank, payee);
+    await moveClock(db, payee.bankId, '25 hours');
+    await db.transaction((trx) => followCredits(trx, [id]));
+    expect(await exceptions()).toEqual(['credit_undelivered open']);
+    await resolveAsOperator(db, id, 'written_off');
+    expect(await balancesOf(db, bank.bankId)).toMatchObject({ customer_bank: -350n });
+    await sendFile(db, bank.bankId, [own()], { from: TODAY, through: LATER });
+    expect(await exceptions()).toEqual(['credit_undelivered resolved written_off', 'missing_at_bank open']);
   });
 
   test('of a charge whose debit a file has lets its bank off nothing', async () => {
