@@ -36,7 +36,7 @@ const ORIGIN_SLOTS = 25;
 const OWNER_AT_ORIGIN_SLOTS = 8;
 
 const SHORTEST_WAIT_MS = 1_000;
-/** A longer line than this would keep the backlog of a receiver that is back. */
+/** Retries wait no longer than this, so that a recovered receiver gets its backlog soon. */
 const LONGEST_WAIT_MS = 10 * 60_000;
 /** Keys whose line is remembered: a few MB. A forgotten key gets a short wait once more. */
 const LINES_MAX = 30_000;

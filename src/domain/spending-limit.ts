@@ -7,7 +7,10 @@ import { formatIfAny, parseAmount } from './money';
  * race, so SQL decides them, in `database/agreement/spending-limit.ts`.
  */
 
-/** By the calendar of the network's zone: weeks begin on Monday, `total` with the terms. */
+/**
+ * The network's time zone bounds every window: a week begins on Monday. `total` begins with the
+ * agreement's terms.
+ */
 export const WINDOWS = ['daily', 'weekly', 'monthly', 'yearly', 'total'] as const;
 export type Window = (typeof WINDOWS)[number];
 
@@ -86,7 +89,7 @@ function extreme<Value extends bigint | Date>(
 export const membersSet = (limits: SpendingLimits): Partial<SpendingLimits> =>
   Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== null));
 
-/** Without amounts, for they are in another currency. */
+/** The limits without amounts: after a change of currency, the amounts are in the former one. */
 export const withoutAmounts = (limits: SpendingLimits): SpendingLimits => ({
   ...limits,
   ...Object.fromEntries(AMOUNT_LIMITS.map((name) => [name, null])),

@@ -23,7 +23,7 @@ export type Player = EntityCredentials & { name: string };
 
 /**
  * Creates the sandbox's shop and bank once, as an operator would. A private file keeps them with
- * their secrets. A database that does not know them gets new parties.
+ * their secrets. A database that lacks the kept parties gets new parties.
  *
  * @returns the path of the file
  */

@@ -58,7 +58,11 @@ export function temporalFault(error: unknown, namespace: string) {
   return fault('does not answer', 'start it, or correct TEMPORAL_ADDRESS or TEMPORAL_TLS');
 }
 
-/** A failed handshake would fail again. @param said an error's own words */
+/**
+ * A failed TLS handshake fails at every retry, so the connection does not retry it.
+ *
+ * @param said an error's own words
+ */
 export function isHandshake(said: string): boolean {
   return HANDSHAKE.test(said);
 }

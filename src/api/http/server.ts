@@ -91,7 +91,7 @@ export function createApiServer(
       requestTimeout: 0,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      // Otherwise Node takes the first of two headers that must be one, and drops the other.
+      // Node otherwise keeps the first of a repeated single-value header, and drops the second unseen.
       joinDuplicateHeaders: true,
       // The application refuses a missing one in the envelope.
       requireHostHeader: false,

@@ -190,9 +190,9 @@ export async function takeTurn(trx: Executor, statementId: string): Promise<void
 }
 
 /**
- * Does a part of the work on a file, in a transaction. A bank's files take turns. Otherwise two
- * files with the same line would both open its exception, or a booking that one file has just
- * matched would be missing for the other. The turn is taken before any other lock.
+ * Does a part of the work on a file, in a transaction. A bank's files take turns: two files with
+ * one line would both open its exception, and a booking that one file just matched would look
+ * missing to the other. The turn comes before other locks.
  *
  * @param work gets the file as it is once its turn has come
  * @returns the result of the work; false if the file has ended

@@ -36,7 +36,8 @@ export async function enrolDevice(
 ): Promise<{ token: string; isNew: boolean }> {
   const id = newId('device');
   const indexes = trx.keyring.blindIndexes('device.fingerprint', fingerprint);
-  // The constraint sees indexes of the current key; the read, those from before a rotation.
+  // The UNIQUE constraint compares fingerprints under the current key. The SELECT also finds
+  // fingerprints from before a rotation.
   const encrypted = encrypt(trx.keyring, fingerprint, `devices.fingerprint_encrypted:${id}`);
   await trx.row`
     INSERT INTO devices (id, fingerprint_encrypted, fingerprint_index, token_key)

@@ -31,7 +31,7 @@ function stateOf({ inMs, at, ...state }: StateRow): IntentState {
 }
 
 /**
- * Marks an open intent's workflow as waiting, so that an end signals it (`signalWaiting`).
+ * Marks an open intent as waited for, so that its end signals the workflow (`signalWaiting`).
  *
  * @throws Failure not_found
  */

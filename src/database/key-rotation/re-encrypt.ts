@@ -257,7 +257,7 @@ interface KeyUse {
   kid: string;
   /** `full`, kept for pinned `ids` alone, or not in the keyring: `missing`. */
   ring: 'current' | 'full' | 'ids' | 'missing';
-  /** Values that it encrypts, by `table.column`. */
+  /** Values encrypted under this key, counted by `table.column`. */
   encrypts: Record<string, number>;
   paymentIds: number;
   deviceIds: number;

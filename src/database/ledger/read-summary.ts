@@ -20,7 +20,10 @@ const moved = (party: Party, { from, to }: Span) => sql`
     AND kind IN ('charge', 'refund', 'refund_return', 'reversal')
   GROUP BY 1, 2, 3`;
 
-/** Each party has an index of its own: a merchant's declines, and a bank's. */
+/**
+ * The query filters by one column, so that Postgres uses the merchant's or the bank's index of
+ * declines.
+ */
 const declined = (party: Party, { from, to }: Span, timeZone: string) => sql`
   SELECT (closed_at AT TIME ZONE ${timeZone})::date::text, currency, 'declined',
     CASE WHEN decline_reason = ANY(${KINDS_OF_REASON}::text[]) THEN decline_reason ELSE 'other' END,

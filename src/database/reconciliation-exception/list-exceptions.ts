@@ -258,7 +258,7 @@ interface Backlog {
   oldestAgeS: number;
 }
 
-/** The limit is per kind: a bad bank file opens many of one kind, and must not hide another. */
+/** The count stops here for each kind, so that one bad bank file hides no other kind. */
 const COUNTED_MAX = 10_000;
 
 /** The oldest unresolved exceptions, counted by kind. */

@@ -326,9 +326,8 @@ const namedBy = (workflowId: string) => workflowId.split('/', 1)[0] ?? '';
 const ID_KINDS = Object.keys(ID_PREFIX) as IdKind[];
 
 /**
- * The running workflows that have lost their row. Workflows of other programs may look like ours,
- * and are left out. A start leaves the outbox after the transaction that wrote the row. So a
- * workflow without a row is never one that just begins. A `billing-batch` has no row of its own.
+ * Running workflows of ours without a row. A start leaves the outbox after its row's commit, so the
+ * row was lost. `billing-batch` has no row of its own.
  */
 export async function withoutRow<Running extends { workflowId: string; type: string }>(
   db: Executor,

@@ -36,7 +36,7 @@ export interface RefundRecord {
   overdue: boolean;
   reminders: number;
   rejectReason: string | null;
-  /** The bank rejected it first, and has paid all the same. */
+  /** The bank first rejected the refund, and paid it later. */
   wasRejected: boolean;
   bankTransactionId: string | null;
   expectedBy: Date;

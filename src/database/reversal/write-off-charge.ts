@@ -52,7 +52,7 @@ export async function writeOffRest(
 
 /** Posts the contra of each write-off of a charge, once a file of its bank has the debit. */
 export async function takeBackWriteOff(trx: Executor, billingRequestId: string): Promise<void> {
-  // A reversal has given back what was written off before.
+  // Once a reversal has credited `disputed`, `BORNE_OF_CHARGE` is zero, and no contra is due.
   const borne = await trx.rows<Payment & { resourceId: string; at: Date }>`
     SELECT w.id AS resource_id, w.amount, b.currency, b.bank_id, b.merchant_id, b.biller_id, settling_now(b.biller_id) AS at
     FROM billing_requests b JOIN (${raw(BORNE)}) AS w ON w.charge = b.id AND w.kind = 'write_off'

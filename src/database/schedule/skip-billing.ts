@@ -11,14 +11,14 @@ import { writeSchedule } from './write-schedules';
 /**
  * A customer skips one billing, until the bank is asked for it.
  *
- * A billing to come is noted, and skipped when it is due, so that the note can be taken back. A
- * billing that waits for another attempt ends as skipped.
+ * A future skip is only a row, because the customer may undo it; the billing is skipped when due. A
+ * billing between two attempts is skipped at once.
  */
 
 /** How far ahead a customer may skip: more than a life of monthly billings. */
 const AHEAD_MAX = 1_000;
 
-/** `skips`: false takes the note back. */
+/** `skips`: false undoes a skip. */
 interface Skip {
   n: number;
   skips: boolean;

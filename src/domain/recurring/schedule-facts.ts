@@ -88,8 +88,8 @@ export function factsOf(schedule: Schedule, billings: Billings, now: Date, rules
 }
 
 /**
- * @param later a billing after the next, and how many before it will be skipped
- * @returns undefined where the schedule will not have it, unless more are skipped
+ * @param later a billing after the next, and how many billings before it will be skipped
+ * @returns undefined where the schedule has ended, or `maxBillings` or `endAt` excludes it
  */
 export function nextBilling(
   schedule: Schedule,

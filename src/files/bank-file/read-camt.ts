@@ -43,7 +43,10 @@ const CUT = '…';
 /** An entry, or one of its transactions. */
 type Said = WrittenLine & { status?: string };
 
-/** The fields of an entry or of a transaction, by their places in it; the first of each counts. */
+/**
+ * Element paths of an entry or transaction, each with its field. The first element that fills a
+ * field counts.
+ */
 const FIELDS: Record<string, keyof Said> = {
   '/AcctSvcrRef': 'bankTransactionId',
   '/Amt': 'amount',

@@ -3,8 +3,8 @@ import { invalidRequest } from '../../domain/failures';
 const NOT_UTF_8 = 'ERR_ENCODING_INVALID_ENCODED_DATA';
 
 /**
- * The text of a file, as it arrives. Other bytes are refused. Read on regardless, each broken
- * letter would become the same character, and two ids that differ in one letter would be one.
+ * The file's text, decoded as it arrives. Bytes that are not UTF-8 are refused: replacement
+ * characters would make two different ids equal.
  *
  * @throws Failure invalid_request
  */
