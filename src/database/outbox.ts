@@ -151,23 +151,12 @@ export async function enqueueBulkSignals(
  * Signals the waiting workflows among those whose rows the caller has changed. The caller read
  * `waiting` in the same statements.
  *
- * A signal must not meet the task in which its workflow ends. The server would fail that task and
- * run its local activities again, and the history would lack who was told. So a workflow writes
- * into its row that it waits, by one UPDATE of what is still open (`mark…Waiting` of each kind).
- * Its timer begins after that. The row's lock puts the UPDATE and the caller's change in an order.
- * In each order the workflow learns of the change:
+ * The row's lock orders the UPDATE that marks an open row (`mark…Waiting`) and the caller's change.
+ * After the change, the UPDATE finds the row closed, and the workflow reads how it ended. After the
+ * UPDATE, the change signals; Temporal keeps a signal that comes before the timer.
  *
- * - The change comes first. The UPDATE finds the row closed, and the workflow reads how it ended.
- * - The UPDATE comes first. The change finds `waiting`, and signals. Temporal keeps a signal that
- *   comes before the timer.
- * - The worker dies between UPDATE and timer. After ten seconds Temporal gives the task to another
- *   worker, which reads.
- * - The workflow was terminated or lost. The signal finds no workflow. `reconcile` starts again
- *   every workflow whose row is overdue, open without a workflow, or has an unsent webhook. A
- *   started workflow reads its row first.
- *
- * A workflow that was just signalled, or started again, still counts as waiting. It may get a
- * signal too many: it reads once more, or its last task runs again. Both are rare and harmless.
+ * If the worker dies between UPDATE and timer, another worker reads the row. `reconcile` starts a
+ * lost workflow again (docs/decisions/0002-outbox.md).
  */
 export async function signalWaiting(
   trx: Executor,

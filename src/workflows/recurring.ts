@@ -47,7 +47,7 @@ const MAX_SLEEP_MS = 32 * 86_400_000;
  * own.
  *
  * Each activity says how the schedule stands by the database, and `nextStep` says what comes next.
- * A step that is not due any more does nothing; a signal only makes the workflow read sooner. A
+ * A step that is not due any more does nothing; a signal only makes the next step come sooner. A
  * request to cancel the workflow cancels the schedule, as an operator's act. A charge that its bank
  * was asked for runs to its end.
  *

@@ -33,8 +33,9 @@ export type ReceivedSignals = ReadonlySet<string | typeof CANCELLATION>;
 export const CANCELLATION = Symbol('cancellation requested');
 
 /**
- * Runs a workflow that listens to every signal, of any name. Each means only: read the rows again.
- * A signal sent by hand is harmless, unless its name is Temporal's own (`__temporal_…`).
+ * Runs a workflow that listens to every signal, of any name. A name chooses at most the next step,
+ * and each step judges its row anew: a signal sent by hand is harmless, unless its name is
+ * Temporal's own (`__temporal_…`).
  *
  * A signal that arrives during a read ends the next sleep at once.
  *

@@ -142,8 +142,8 @@ export interface Judged {
 
 /**
  * Counts an amount against each agreement that allows it. One statement locks, judges and counts,
- * so no number of racing charges passes a limit. The caller holds the agreements locked: so the
- * moment is later than any change of their terms.
+ * so no number of racing charges passes a limit. The caller locks the agreements in a statement
+ * before, so that the moment of this statement is later than any change of their terms.
  */
 export async function countSpending(
   trx: Executor,

@@ -3,12 +3,12 @@ import type { Executor } from '../pool/connection';
 /**
  * Claims of the ids that banks give their transactions. An id belongs to the charge, the refund or
  * (for a reversal) the exception that its bank first named it for. So one debit never proves two
- * charges. A statement that settles or resolves something claims the id itself.
+ * charges. A statement that settles a charge or a refund by its bank's answer claims the id itself.
  */
 
 /**
- * Claims an id that settles nothing: it came too late, or contradicts the outcome that stands. The
- * caller holds the charge locked, for claims come last in the order of locks.
+ * Claims the id of an answer that came too late or contradicts the outcome that stands, or of a
+ * resolution. The caller holds the charge locked, for claims come last in the order of locks.
  *
  * @returns false if the id belongs to something else
  */

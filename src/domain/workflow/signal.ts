@@ -1,7 +1,7 @@
 /**
- * The reason of a signal to a workflow, for readers of its history. A signal carries no facts: on
- * any signal the workflow reads the database. A lost signal costs time until the next deadline, a
- * doubled one costs a read.
+ * The reason of a signal to a workflow. A signal carries no facts: it chooses at most the next
+ * step, which judges its row in the database. A lost signal costs time until the next deadline, a
+ * doubled signal costs a step.
  */
 export type Signal =
   | 'bankAnswered'
