@@ -7,7 +7,7 @@ import { resolveCredits, settleCredits } from '../database/credit/follow-credit'
 import { KeyringError } from '../database/keyring/keyring';
 import {
   awaitSlot,
-  beginAttempt,
+  beginDeliveryAttempt,
   claimUnattempted,
   deliveryToAttempt,
   handOver,
@@ -176,7 +176,7 @@ function createAttempts(sending: Sending) {
       timeoutMs: withinMs,
       ...(kind === 'retry' && {
         begin: async () => {
-          begun = await beginAttempt(db, delivery, withinMs + RECORD_MS);
+          begun = await beginDeliveryAttempt(db, delivery, withinMs + RECORD_MS);
           return begun;
         },
       }),

@@ -4,7 +4,7 @@ import { NO_LIMITS, type Limit } from '../../src/domain/spending-limit';
 import { readConfig, recurringRules } from '../../src/settings/config';
 import { changeEndpoint } from '../../src/database/entity-control/control-entity';
 import { OPERATOR } from '../support/operator';
-import { beginAttempt, deliveryToAttempt } from '../../src/database/webhook/attempt-delivery';
+import { beginDeliveryAttempt, deliveryToAttempt } from '../../src/database/webhook/attempt-delivery';
 import { forgetDeliveries } from '../../src/database/webhook/delete-old-deliveries';
 import { idAs } from '../../src/domain/identifier/ids';
 import { send, serveApi, tokenOf, type ServedApi } from '../support/api';
@@ -130,7 +130,7 @@ async function billByApi(): Promise<Billed> {
 async function deliverAtSecondAttempt(deliveryId: string): Promise<void> {
   const delivery = await deliveryToAttempt(db, deliveryId);
   if (!delivery) throw new Error('there is no such delivery');
-  await beginAttempt(db, delivery, 0);
+  await beginDeliveryAttempt(db, delivery, 0);
   const responseHead = 'said by the receiver';
   const down = { begun: true, httpStatus: 503, error: 'HTTP 503', durationMs: 40, responseHead };
   await recordOutcome(db, deliveryId, 1, down);

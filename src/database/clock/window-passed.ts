@@ -1,8 +1,8 @@
 import { sql, type Fragment } from '../pool/statement';
 
 /**
- * SQL: `windowPassed` of the domain, about the row of an intent or a charge. Every statement that
- * ends one decides by it.
+ * SQL: the rule of `domain/window-passed.ts`, about the row of an intent or a charge. Every
+ * statement that ends an intent or a charge decides by it.
  *
  * @param now SQL of the party's business time
  */

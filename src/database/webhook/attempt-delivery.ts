@@ -200,7 +200,7 @@ export async function awaitSlot(
  * Receiver and endpoint are locked with it. So a change of them comes before, and is seen here, or
  * comes after, and sees the attempt (`attemptsUnderWay`).
  */
-export async function beginAttempt(
+export async function beginDeliveryAttempt(
   db: Executor,
   delivery: Pick<DeliveryToAttempt, 'id' | 'attempts' | 'url' | 'bodyEncrypted' | 'secretEncrypted'>,
   leaseMs: number,

@@ -1,3 +1,4 @@
+import { windowPassed } from '../window-passed';
 import { hasEnded, type ScheduleStatus } from './recurring';
 
 /**
@@ -178,9 +179,3 @@ export function isHeld(status: ScheduleStatus): boolean {
  */
 const attemptNow = (attempts: number, from: number | null, now: number): number | undefined =>
   from !== null && now >= from ? attempts + 1 : undefined;
-
-/**
- * Whether the window of an intent or a charge has passed: at its very end an answer is too late,
- * and the network declines. Moments are milliseconds since 1970.
- */
-export const windowPassed = (expiresAt: number, now: number): boolean => now >= expiresAt;

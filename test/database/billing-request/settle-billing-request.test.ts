@@ -2,7 +2,7 @@ import { answerBillingRequest } from '../../../src/database/billing-request/sett
 import { changeStatus } from '../../../src/database/entity-control/control-entity';
 import { FEED_START, readFeed } from '../../../src/database/webhook/read-event-feed';
 import {
-  beginAttempt,
+  beginDeliveryAttempt,
   claimUnattempted,
   deliveryToAttempt,
   openDelivery,
@@ -92,7 +92,7 @@ const record = ({ deliveryId }: Open, n: number, outcome: Partial<Attempt>) =>
 async function begin({ deliveryId }: Open, n: number): Promise<boolean> {
   const read = await deliveryToAttempt(db, deliveryId);
   if (!read) throw new Error(`there is no ${deliveryId}`);
-  return beginAttempt(db, { ...read, attempts: n - 1 }, LEASE_MS);
+  return beginDeliveryAttempt(db, { ...read, attempts: n - 1 }, LEASE_MS);
 }
 
 const askAgain = ({ bankId, deliveryId }: Open) =>

@@ -11,7 +11,7 @@ import { askIntents, billBy } from '../../support/settled';
 import { lookupIdOf, standingApproval, type Standing } from '../../support/standing';
 import { closeExpiredRequests } from '../../../src/database/billing-request/close-expired-requests';
 import { closeExpiredIntent } from '../../../src/database/intent/end-intents';
-import { windowPassed } from '../../../src/domain/recurring/recurring-step';
+import { windowPassed } from '../../../src/domain/window-passed';
 
 /** The statements that end an intent or a charge, held to the rule that they decide by. */
 

@@ -4,7 +4,7 @@ import { decrypt } from '../../../src/database/keyring/encrypt';
 import { announceAny } from '../../support/announce-any';
 import {
   awaitSlot,
-  beginAttempt,
+  beginDeliveryAttempt,
   claimUnattempted,
   deliveryToAttempt,
   handOver,
@@ -161,7 +161,7 @@ it('a first attempt belongs to one worker, until the time is over in which it mu
     Array.from({ length: 4 }, () => claimUnattempted(db, workflowId, LEASE_MS, WEBHOOK_TYPES)),
   );
   expect(claims.flat().filter(({ claimed }) => claimed)).toHaveLength(1);
-  expect(await beginAttempt(db, await read(id), LEASE_MS)).toBe(false);
+  expect(await beginDeliveryAttempt(db, await read(id), LEASE_MS)).toBe(false);
 
   const other = await pending();
   expect(await claimUnattempted(db, other.workflowId, 0, WEBHOOK_TYPES)).toMatchObject([{ claimed: true }]);
@@ -185,7 +185,7 @@ it('the turn of a first attempt that found no place is written once, over no wis
   const asked = await read(id);
   expect(asked.notDueForMs).toBe(0);
 
-  expect(await beginAttempt(db, asked, 60_000)).toBe(true);
+  expect(await beginDeliveryAttempt(db, asked, 60_000)).toBe(true);
   await awaitSlot(db, asked, 60_000);
   expect(await read(id)).toMatchObject({ nextAttemptAt: asked.nextAttemptAt });
 

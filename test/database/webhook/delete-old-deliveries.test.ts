@@ -12,7 +12,7 @@ import { createEntity } from '../../../src/database/entity/create-entity';
 import { decrypt } from '../../../src/database/keyring/encrypt';
 import { bodyPlace } from '../../../src/database/webhook/announce-webhooks';
 import { announceAny } from '../../support/announce-any';
-import { beginAttempt, deliveryToAttempt } from '../../../src/database/webhook/attempt-delivery';
+import { beginDeliveryAttempt, deliveryToAttempt } from '../../../src/database/webhook/attempt-delivery';
 import { redeliver } from '../../../src/database/webhook/list-deliveries';
 import { forgetDeliveries } from '../../../src/database/webhook/delete-old-deliveries';
 import type { WebhookType } from '../../../src/domain/webhook/webhook';
@@ -58,7 +58,7 @@ async function told(daysAgo: number, webhookType: WebhookType = 'billing.respons
     announceAny(trx, [{ entityId, webhookType, items: [{ daysAgo }] }]),
   );
   const delivery = await deliveryToAttempt(db, id);
-  if (delivery) await beginAttempt(db, delivery, 0);
+  if (delivery) await beginDeliveryAttempt(db, delivery, 0);
   const silence = { begun: true, httpStatus: null, error: 'no answer', reached: 'maybe' } as const;
   await recordOutcome(db, id, 1, silence);
   await recordOutcome(db, id, 2);
