@@ -91,7 +91,7 @@ export function createApiServer(
       requestTimeout: 0,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      // Node otherwise keeps the first of a repeated single-value header, and drops the second unseen.
+      // Node otherwise keeps the first of a repeated single-value header, and drops the second.
       joinDuplicateHeaders: true,
       // The application refuses a missing one in the envelope.
       requireHostHeader: false,
