@@ -14,6 +14,12 @@ import { sweep } from '../query/sweep';
 /** Lines that one transaction matches: some tens of milliseconds. */
 export const PAGE_LINES = 1_000;
 
+/**
+ * Files of a bank's day. A bank sends some; each stays for good, and is read to know how far the
+ * bank's files reach.
+ */
+const FILES_PER_DAY = 1_000;
+
 export type BankFileStatus = 'processing' | 'completed' | 'failed' | 'withdrawn';
 
 export interface BankFile {
@@ -98,7 +104,7 @@ export async function stagePage(
  *
  * @param linesPerDay most lines that a bank may send in a day of the network's zone
  * @returns the statement, and whether it is new; if it is not, the caller discards the pages
- * @throws Failure rate_limited if the bank has sent enough lines today
+ * @throws Failure rate_limited if the bank has sent enough today
  */
 export async function acceptBankFile(
   trx: Transaction,
@@ -119,7 +125,7 @@ export async function acceptBankFile(
       AND (covered_from, covered_through) IS NOT DISTINCT FROM (${from}::date, ${through}::date)`;
     return { ...known, isNew: false };
   }
-  await requireLinesLeft(trx, bankId, linesPerDay);
+  await requireRoom(trx, bankId, linesPerDay);
   await beginExpectations(trx, bankId, { statementId, begins, from });
   await enqueueStarts(trx, [
     {
@@ -132,27 +138,27 @@ export async function acceptBankFile(
 }
 
 /**
- * Limits the lines that a bank sends in a day of real time; counts the file just accepted. A bank's
- * files take turns, for two at the same time would not see each other.
+ * Limits what a bank sends in a day of real time; counts the file just accepted. A bank's files
+ * take turns, for two at the same time would not see each other.
  *
  * @throws Failure rate_limited
  */
-async function requireLinesLeft(trx: Transaction, bankId: string, linesPerDay: number): Promise<void> {
+async function requireRoom(trx: Transaction, bankId: string, linesPerDay: number): Promise<void> {
   await trx.rows`SELECT FROM entities WHERE id = ${bankId} FOR NO KEY UPDATE`;
   const today = sql`(clock_timestamp() AT TIME ZONE ${trx.timeZone})::date`;
   const passed = await trx.row`
     SELECT FROM bank_statements WHERE bank_id = ${bankId} AND recorded_at >= ${dayBegin(today, trx.timeZone)}
-    HAVING sum(lines) > ${linesPerDay}`;
-  if (passed) throw await tooManyLines(trx, linesPerDay);
+    HAVING sum(lines) > ${linesPerDay} OR count(*) > ${FILES_PER_DAY}`;
+  if (passed) throw await sentEnough(trx, linesPerDay);
 }
 
-export async function tooManyLines(db: Executor, linesPerDay: number): Promise<Failure> {
+export async function sentEnough(db: Executor, linesPerDay: number): Promise<Failure> {
   const tomorrow = sql`(clock_timestamp() AT TIME ZONE ${db.timeZone})::date + 1`;
   const { retryAfterS } = await db.oneRow<{ retryAfterS: number }>`
     SELECT ceil(extract(epoch FROM ${dayBegin(tomorrow, db.timeZone)} - clock_timestamp()))::int AS retry_after_s`;
   return new Failure(
     'rate_limited',
-    `A bank may send ${linesPerDay} lines a day: nothing of this file was accepted. Try again tomorrow.`,
+    `A bank may send ${FILES_PER_DAY} files a day, with ${linesPerDay} lines in all: nothing of this file was accepted. Try again tomorrow.`,
     { retryAfterS },
   );
 }

@@ -2,8 +2,8 @@ import { createHash, type Hash } from 'node:crypto';
 import {
   discardPages,
   PAGE_LINES,
+  sentEnough,
   stagePage,
-  tooManyLines,
   type ArrivedBankFile,
 } from '../../database/bank-file/receive-bank-file';
 import type { Database } from '../../database/pool/connection';
@@ -101,7 +101,7 @@ export async function stageBankFile(
   }
   try {
     for await (const line of FORMATS[type](hashed(bytes, hash), days, reach, begin)) {
-      if (++lines > linesPerDay) throw await tooManyLines(db, linesPerDay);
+      if (++lines > linesPerDay) throw await sentEnough(db, linesPerDay);
       if (!('problem' in line)) {
         reach(line.currency, line.bookingDate);
         if (firstDay === undefined || line.bookingDate < firstDay) firstDay = line.bookingDate;

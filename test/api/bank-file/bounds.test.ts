@@ -290,7 +290,7 @@ const staged = () =>
 const isRefused = ({ status, headers, body }: Answered) => {
   expect({ status, body }).toMatchObject({
     status: 429,
-    body: { message: expect.stringContaining('4000 lines a day') },
+    body: { message: expect.stringContaining('1000 files a day, with 4000 lines in all') },
   });
   expect(headers.get('retry-after')).toMatch(/^\d{1,5}$/);
 };
@@ -348,6 +348,24 @@ describe('the lines of a day', () => {
 });
 
 const earlier = () => addDays(today, -3);
+
+const FILES_PER_DAY = 1_000;
+
+test('a file beyond those of a day is refused, though it has no line, and one sent before is answered', async () => {
+  await asSchemaLogin(
+    served.database.url,
+    `INSERT INTO bank_statements (id, bank_id, sha256, reaches, lines, status, ended_at)
+     SELECT '${parties.bankId.replace('bnk', 'stm')}' || n, '${parties.bankId}', sha256(n::text::bytea), '{}', 0,
+       'completed', now()
+     FROM generate_series(1, ${FILES_PER_DAY - 1}) AS n`,
+  );
+  const last = await upload(csv());
+  expect(last.status).toBe(202);
+  isRefused(await upload(`${csv()}\n`));
+  isRefused(await upload(csv(), `?through=${today}`));
+  expect((await upload(csv())).body.data).toEqual(last.body.data);
+  expect((await upload(csv(), '', {}, (await served.parties()).bank)).status).toBe(202);
+});
 
 describe('the days that a bank says its file covers', () => {
   test('are part of what file it is, and of what an idempotency key stands for', async () => {
