@@ -141,10 +141,14 @@ function measureFiles(registry: Registry, db: Executor, lateDays: number): void 
   const late = inTime(() => lateBookings(db, lateDays), UNREACHED_KEPT_MS);
   gauge(registry, {
     name: 'assent_bookings_unreached',
-    help: `Settlements that no file of their bank reaches ${lateDays} business days later, counted up to 1000 of each bank and currency.`,
+    help: `Settlements that no file of their bank reaches ${lateDays} business days later, counted up to 1000 of each bank and currency; 0 without labels where there is none.`,
     labels: ['bank', 'currency'],
-    readSeries: async () =>
-      ((await late()) ?? []).map(({ bankId, currency, bookings }) => [[bankId, currency], bookings]),
+    async readSeries() {
+      const found = await late();
+      // An alert tells a failed reading by its lack of any series.
+      if (found?.length === 0) return [[['', ''], 0]];
+      return (found ?? []).map(({ bankId, currency, bookings }) => [[bankId, currency], bookings]);
+    },
   });
 }
 

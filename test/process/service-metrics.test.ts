@@ -1,3 +1,4 @@
+import type { Executor } from '../../src/database/pool/connection';
 import { createMetrics } from '../../src/process/metrics';
 import { measureService } from '../../src/process/service-metrics';
 import { asSchemaLogin, databaseOfFile, unrecorded } from '../support/database';
@@ -27,6 +28,18 @@ it('a batch that is not done is measured by its age, for nobody else may notice 
   expect(Math.round(seconds / 3600)).toBe(2);
   expect(await ageOf('bank-statements')).toBe(0);
   await asSchemaLogin(test.url, `DELETE FROM customer_batches WHERE id IN ('bat_01', 'bat_02', 'bat_03')`);
+});
+
+async function unreachedBy(db: Executor): Promise<number | undefined> {
+  const registry = createMetrics();
+  measureService(registry, db, 7);
+  return valueOf(await registry.metrics(), 'assent_bookings_unreached{bank="",currency=""}');
+}
+
+it('bookings that no file reaches are 0 where there is none, and have no number where they cannot be read', async () => {
+  expect(await unreachedBy(test.db)).toBe(0);
+  const failing = { ...test.db, rows: () => Promise.reject(new Error('Postgres is slow')) };
+  expect(await unreachedBy(failing)).toBeUndefined();
 });
 
 it('webhooks that wait for an attempt are measured once it was due and is not made', async () => {
