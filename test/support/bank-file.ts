@@ -92,6 +92,7 @@ export async function acceptFile(
     statementId,
     sha256: createHash('sha256').update(statementId).digest(),
     lines: lines.length,
+    isStaged: true,
     begins: from ?? days[0] ?? through,
     reaches: { ...(reached !== undefined && { NGN: reached }), ...(through !== null && { '*': through }) },
     from,

@@ -62,6 +62,8 @@ export interface ArrivedBankFile {
   statementId: string;
   sha256: Buffer;
   lines: number;
+  /** Whether all of its lines wait: the bank's day had room for them when it began to arrive. */
+  isStaged: boolean;
   /** The file's first day; null if neither the bank nor any line says one. */
   begins: string | null;
   /** The file's last day, by currency, and under `*` for all currencies. */
@@ -109,7 +111,7 @@ export async function stagePage(
 export async function acceptBankFile(
   trx: Transaction,
   bankId: string,
-  { statementId, sha256, lines, begins, reaches, from, through }: ArrivedBankFile,
+  { statementId, sha256, lines, isStaged, begins, reaches, from, through }: ArrivedBankFile,
   linesPerDay: number,
 ): Promise<BankFile & { isNew: boolean }> {
   const made = await trx.row<BankFile>`
@@ -125,6 +127,7 @@ export async function acceptBankFile(
       AND (covered_from, covered_through) IS NOT DISTINCT FROM (${from}::date, ${through}::date)`;
     return { ...known, isNew: false };
   }
+  if (!isStaged) throw await sentEnough(trx, linesPerDay);
   await requireRoom(trx, bankId, linesPerDay);
   await beginExpectations(trx, bankId, { statementId, begins, from });
   await enqueueStarts(trx, [
@@ -145,11 +148,20 @@ export async function acceptBankFile(
  */
 async function requireRoom(trx: Transaction, bankId: string, linesPerDay: number): Promise<void> {
   await trx.rows`SELECT FROM entities WHERE id = ${bankId} FOR NO KEY UPDATE`;
-  const today = sql`(clock_timestamp() AT TIME ZONE ${trx.timeZone})::date`;
-  const passed = await trx.row`
-    SELECT FROM bank_statements WHERE bank_id = ${bankId} AND recorded_at >= ${dayBegin(today, trx.timeZone)}
-    HAVING sum(lines) > ${linesPerDay} OR count(*) > ${FILES_PER_DAY}`;
-  if (passed) throw await sentEnough(trx, linesPerDay);
+  const left = await leftOfDay(trx, bankId, linesPerDay);
+  if (left.files < 0 || left.lines < 0) throw await sentEnough(trx, linesPerDay);
+}
+
+/** What a bank may still send today; less than nothing, once it has sent more. */
+export function leftOfDay(
+  db: Executor,
+  bankId: string,
+  linesPerDay: number,
+): Promise<{ files: number; lines: number }> {
+  const today = sql`(clock_timestamp() AT TIME ZONE ${db.timeZone})::date`;
+  return db.oneRow`
+    SELECT (${FILES_PER_DAY} - count(*))::int AS files, (${linesPerDay} - coalesce(sum(lines), 0))::int AS lines
+    FROM bank_statements WHERE bank_id = ${bankId} AND recorded_at >= ${dayBegin(today, db.timeZone)}`;
 }
 
 export async function sentEnough(db: Executor, linesPerDay: number): Promise<Failure> {

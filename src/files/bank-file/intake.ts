@@ -1,6 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import {
   discardPages,
+  leftOfDay,
   PAGE_LINES,
   sentEnough,
   stagePage,
@@ -65,7 +66,7 @@ interface ArrivingFile extends CoveredDays {
 }
 
 /**
- * Reads a file to its end, and has its lines wait.
+ * Reads a file to its end, and has as many of its lines wait as are left of the bank's day.
  *
  * @throws Failure invalid_request where it is no statement or the days are wrong, rate_limited
  *   where it alone has more lines than a day; nothing of it stays then
@@ -77,6 +78,8 @@ export async function stageBankFile(
 ): Promise<ArrivedBankFile> {
   const today = await todayOf(db, bankId);
   requireInOrder(from, through, today);
+  const left = await leftOfDay(db, bankId, linesPerDay);
+  const mayBeStaged = left.files > 0 ? left.lines : 0;
   const statementId = newId('statement');
   const hash = createHash('sha256');
   // No file tells of days to come: a later day counts as the bank's today.
@@ -106,10 +109,12 @@ export async function stageBankFile(
         reach(line.currency, line.bookingDate);
         if (firstDay === undefined || line.bookingDate < firstDay) firstDay = line.bookingDate;
       }
+      // The file is read on for its hash: a file that the bank has sent before gets its old answer.
+      if (lines > mayBeStaged) continue;
       page.push(line);
       if (page.length === PAGE_LINES) await stage();
     }
-    await stage();
+    if (lines <= mayBeStaged) await stage();
   } catch (error) {
     // The sweep takes away pages that cannot be discarded now.
     await discardPages(db, statementId).catch(() => undefined);
@@ -120,6 +125,7 @@ export async function stageBankFile(
     statementId,
     sha256: hash.digest(),
     lines,
+    isStaged: lines <= mayBeStaged,
     begins: begins === undefined ? null : notLater(begins),
     reaches,
     from: from ?? null,

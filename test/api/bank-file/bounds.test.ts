@@ -1,5 +1,7 @@
+import { acceptBankFile, discardPages } from '../../../src/database/bank-file/receive-bank-file';
 import { deleteCounted } from '../../../src/database/bank-file/open-differences';
 import { addDays, calendarDay } from '../../../src/domain/calendar';
+import { stageBankFile } from '../../../src/files/bank-file/intake';
 import { tokenOf, type Answered } from '../../support/api';
 import { workOnFile } from '../../support/bank-file';
 import { asSchemaLogin } from '../../support/database';
@@ -365,6 +367,25 @@ test('a file beyond those of a day is refused, though it has no line, and one se
   isRefused(await upload(csv(), `?through=${today}`));
   expect((await upload(csv())).body.data).toEqual(last.body.data);
   expect((await upload(csv(), '', {}, (await served.parties()).bank)).status).toBe(202);
+});
+
+test('of a file beyond the lines that are left no more than these wait, and it is refused the next day too', async () => {
+  await upload(big('K'));
+  const file = big('L', LINES_PER_DAY);
+  async function* bytes() {
+    yield await Promise.resolve(Buffer.from(file));
+  }
+  const { bankId } = parties;
+  const arrived = await stageBankFile(served.db, LINES_PER_DAY, { bankId, type: 'text/csv', bytes: bytes() });
+  expect(arrived.lines).toBe(LINES_PER_DAY);
+  expect(await staged()).toBe(1);
+  await asSchemaLogin(
+    served.database.url,
+    `UPDATE bank_statements SET recorded_at = recorded_at - interval '1 day' WHERE bank_id = '${bankId}'`,
+  );
+  const accepted = served.db.transaction((trx) => acceptBankFile(trx, bankId, arrived, LINES_PER_DAY));
+  await expect(accepted).rejects.toMatchObject({ code: 'rate_limited' });
+  await discardPages(served.db, arrived.statementId);
 });
 
 describe('the days that a bank says its file covers', () => {

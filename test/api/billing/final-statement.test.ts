@@ -90,6 +90,7 @@ async function sendFile(lines: { id: string; amount: bigint }[], day: string): P
         statementId,
         sha256: createHash('sha256').update(statementId).digest(),
         lines: lines.length,
+        isStaged: true,
         begins: day,
         reaches: { NGN: day },
         from: null,
