@@ -367,6 +367,7 @@ export const sql = `
     );
     CREATE INDEX person_acts_by_time ON person_acts (created_at);
     CREATE INDEX person_acts_done_alone ON person_acts (person_id, currency, created_at) WHERE state = 'alone';
+    CREATE INDEX person_acts_waiting ON person_acts (person_id, created_at) WHERE state = 'waiting';
     CREATE INDEX person_acts_of_entity ON person_acts (entity_id, created_at) WHERE state <> 'alone';
     GRANT SELECT, INSERT, UPDATE (state, decided_by, decided_at, refusal), DELETE ON person_acts TO assent_app;
 

@@ -42,7 +42,7 @@ export interface CountedAct extends AskedAct {
  *
  * @param moved undefined for an act that waits whenever there is a limit
  * @returns undefined where there is no limit
- * @throws Failure forbidden
+ * @throws Failure forbidden; rate_limited
  */
 export async function judgeAct(
   trx: Transaction,
@@ -65,8 +65,28 @@ export async function judgeAct(
     WHERE person_id = ${personId} AND currency = ${currency} AND state = 'alone'
       AND created_at > clock_timestamp() - ${ACT_WINDOW}::interval`;
   const waits = amount === null || waitsForSecond({ above: BigInt(limit.above ?? 0), alone, amount });
+  if (waits) await refuseMoreThanWait(trx, personId);
   const state = waits ? 'waiting' : 'alone';
   return { ...asked, actId: newId('waitingAct'), entityId: limit.entityId, amount, currency, state };
+}
+
+/** SQL: whether an act `a` waits, and its time is not over. */
+const WAITS = raw(`(a.state = 'waiting' AND a.created_at > clock_timestamp() - interval '${ACT_WINDOW}')`);
+
+/** Most of each person: a stolen session that asked for more would hide the acts of others. */
+const WAITING_EACH = 100;
+
+/** The caller has locked the person. @throws Failure rate_limited */
+async function refuseMoreThanWait(trx: Transaction, personId: string): Promise<void> {
+  const { waiting, oldestLapsesInS } = await trx.oneRow<{ waiting: number; oldestLapsesInS: number }>`
+    SELECT count(*)::int AS waiting,
+      coalesce(extract(epoch FROM min(a.created_at) + ${ACT_WINDOW}::interval - clock_timestamp()), 0)::float8
+        AS oldest_lapses_in_s
+    FROM person_acts a WHERE a.person_id = ${personId} AND ${WAITS}`;
+  if (waiting < WAITING_EACH) return;
+  throw new Failure('rate_limited', `You have ${waiting} acts waiting: have some approved or refused first`, {
+    retryAfterS: oldestLapsesInS,
+  });
 }
 
 export async function keepAct(trx: Transaction, act: CountedAct): Promise<void> {
@@ -111,37 +131,39 @@ const WAITING_MAX = 1_000;
 const ENDED_MAX = 100;
 
 /** SQL: whether an act `a` of a person `p` can still be decided. */
-const IS_OPEN = `(a.state = 'waiting' AND a.created_at > clock_timestamp() - interval '${ACT_WINDOW}'
-  AND p.disabled_at IS NULL AND p.role IN ('admin', a.least_role))`;
+const IS_OPEN = sql`(${WAITS} AND p.disabled_at IS NULL AND p.role IN ('admin', a.least_role))`;
 
-/**
- * The acts of an entity that wait, the oldest first, then those that have ended, the newest first.
- *
- * @param actId of the only one
- */
-export async function listActs(db: Executor, entityId: string, actId?: string): Promise<PersonAct[]> {
-  const found = await db.rows<Omit<PersonAct, 'request'> & { requestEncrypted: Buffer }>`
+type Kept = Omit<PersonAct, 'request'> & { requestEncrypted: Buffer };
+
+/** SQL: the acts of an entity, but for those done alone. */
+const actsOf = (entityId: string) => sql`
     SELECT a.id AS act_id, a.person_id, p.role, a.operation, a.least_role, a.request_encrypted, a.amount, a.currency,
       a.created_at AS asked_at, a.created_at + ${ACT_WINDOW}::interval AS lapses_at,
-      CASE WHEN a.state = 'waiting' AND NOT ${raw(IS_OPEN)} THEN 'lapsed' ELSE a.state END AS state,
+      CASE WHEN a.state = 'waiting' AND NOT ${IS_OPEN} THEN 'lapsed' ELSE a.state END AS state,
       a.decided_by, a.decided_at, a.refusal
     FROM person_acts a JOIN persons p ON p.id = a.person_id
-    WHERE a.entity_id = ${entityId} AND a.state <> 'alone' AND a.id = coalesce(${actId ?? null}, a.id)
-    ORDER BY ${raw(IS_OPEN)} DESC,
-      CASE WHEN ${raw(IS_OPEN)} THEN a.created_at END, a.created_at DESC
-    LIMIT (SELECT ${raw(ENDED_MAX)} + least(count(*), ${raw(WAITING_MAX)}) FROM person_acts
-      WHERE entity_id = ${entityId} AND state = 'waiting' AND created_at > clock_timestamp() - ${ACT_WINDOW}::interval)`;
-  return found.map(({ requestEncrypted, ...act }) => {
-    const request = decrypt(db.keyring, requestEncrypted, requestPlace(act.actId));
-    return { ...act, request: JSON.parse(request) as PersonAct['request'] };
-  });
+    WHERE a.entity_id = ${entityId} AND a.state <> 'alone'`;
+
+function opened({ keyring }: Executor, { requestEncrypted, ...act }: Kept): PersonAct {
+  const request = decrypt(keyring, requestEncrypted, requestPlace(act.actId));
+  return { ...act, request: JSON.parse(request) as PersonAct['request'] };
+}
+
+/** The acts of an entity that wait, the oldest first; then the ended, the newest first. */
+export async function listActs(db: Executor, entityId: string): Promise<PersonAct[]> {
+  const found = await db.rows<Kept>`
+    ${actsOf(entityId)}
+    ORDER BY ${IS_OPEN} DESC, CASE WHEN ${IS_OPEN} THEN a.created_at END, a.created_at DESC
+    LIMIT (SELECT ${raw(ENDED_MAX)} + least(count(*), ${raw(WAITING_MAX)}) FROM person_acts a
+      WHERE a.entity_id = ${entityId} AND ${WAITS})`;
+  return found.map((one) => opened(db, one));
 }
 
 /** @throws Failure not_found */
 export async function readAct(db: Executor, entityId: string, actId: string): Promise<PersonAct> {
-  const [act] = await listActs(db, entityId, actId);
-  if (act === undefined) throw new Failure('not_found', 'There is no such act.');
-  return act;
+  const found = await db.row<Kept>`${actsOf(entityId)} AND a.id = ${actId}`;
+  if (found === undefined) throw new Failure('not_found', 'There is no such act.');
+  return opened(db, found);
 }
 
 /**
@@ -161,14 +183,14 @@ export async function decideAct(
     UPDATE person_acts a SET state = ${state}, decided_by = ${personId}, decided_at = clock_timestamp(),
       refusal = ${refusal}
     FROM persons p
-    WHERE a.id = ${actId} AND p.id = a.person_id AND (${raw(IS_OPEN)} OR a.xmin = pg_current_xact_id()::xid)
+    WHERE a.id = ${actId} AND p.id = a.person_id AND (${IS_OPEN} OR a.xmin = pg_current_xact_id()::xid)
     RETURNING true`;
   return decided !== undefined;
 }
 
 /** Ends the acts that a person has waiting, for good. */
 export async function lapseActs(trx: Transaction, personId: string): Promise<void> {
-  await trx.rows`UPDATE person_acts SET state = 'lapsed' WHERE person_id = ${personId} AND state = 'waiting'`;
+  await trx.rows`UPDATE person_acts a SET state = 'lapsed' WHERE a.person_id = ${personId} AND ${WAITS}`;
 }
 
 /** The audit trail tells for good who asked and who decided. */

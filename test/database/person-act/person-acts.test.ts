@@ -187,12 +187,32 @@ describe('an act that waits', () => {
   });
 
   it('is listed with all others that wait, beside the latest hundred that have ended', async () => {
-    for (let n = 0; n < 203; n++) await asked();
+    const askers = [asker, other, await person('clerk')];
+    for (let n = 0; n < 203; n++) await ask(101n, { personId: askers[n % 3] ?? '' });
     const newest = `SELECT id FROM person_acts WHERE entity_id = '${entityId}' ORDER BY created_at DESC LIMIT 101`;
     await unrecorded(database.url, `UPDATE person_acts SET state = 'lapsed' WHERE id IN (${newest})`);
     const states = (await listActs(db, entityId)).map(({ state }) => state);
     expect(states.filter((state) => state === 'waiting')).toHaveLength(102);
     expect(states.filter((state) => state === 'lapsed')).toHaveLength(100);
+  });
+
+  it('is one of at most a hundred of its person, whatever of theirs has ended', async () => {
+    for (let n = 0; n < 98; n++) await asked();
+    await age('23:59');
+    const outcomes = await Promise.allSettled([asked(), asked(), asked()]);
+    const refused = { code: 'rate_limited', retryAfterS: expect.closeTo(50, -2) as number };
+    expect(outcomes.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []))).toEqual([
+      expect.objectContaining(refused),
+    ]);
+    await expect(ask(undefined)).rejects.toMatchObject(refused);
+    expect(await ask(1n)).toBeUndefined();
+    expect(await ask(101n, { personId: other })).toBeDefined();
+
+    const [oldest] = await listActs(db, entityId);
+    expect(await approve(oldest?.actId ?? '')).toBe(true);
+    expect(await ask(101n)).toBeDefined();
+    await age('24 hours');
+    expect(await ask(101n)).toBeDefined();
   });
 
   it('is forgotten after thirty days', async () => {
