@@ -65,6 +65,7 @@ export const sql = `
       url                       text CHECK (length(url) <= 2048),
       secret_encrypted          bytea NOT NULL,
       previous_secret_encrypted bytea,
+      previous_secret_since     timestamptz,
       previous_secret_until     timestamptz,
       -- Set by the first failed attempt, cleared by a delivered one: a failing receiver gets no
       -- quick try.
@@ -72,17 +73,18 @@ export const sql = `
       -- The last event that the entity was given of its feed. It never goes back.
       feed_read_xid             xid8 NOT NULL DEFAULT '0',
       feed_read_event_id        text NOT NULL DEFAULT '',
-      CHECK ((previous_secret_encrypted IS NULL) = (previous_secret_until IS NULL))
+      CHECK (num_nulls(previous_secret_encrypted, previous_secret_since, previous_secret_until) IN (0, 3))
     );
-    GRANT SELECT, INSERT, UPDATE (url, secret_encrypted, previous_secret_encrypted, previous_secret_until, failing_since,
-      feed_read_xid, feed_read_event_id) ON webhook_endpoints TO assent_app;
+    GRANT SELECT, INSERT, UPDATE (url, secret_encrypted, previous_secret_encrypted, previous_secret_since,
+      previous_secret_until, failing_since, feed_read_xid, feed_read_event_id) ON webhook_endpoints TO assent_app;
 
     CREATE CONSTRAINT TRIGGER webhook_endpoints_url_is_on_record AFTER UPDATE OF url ON webhook_endpoints
       DEFERRABLE INITIALLY DEFERRED
       FOR EACH ROW EXECUTE FUNCTION require_audit_event('^endpoint[.]');
     -- The schema login encrypts them anew, with one audit event for all that it encrypts.
     CREATE CONSTRAINT TRIGGER webhook_endpoints_secrets_are_on_record
-      AFTER UPDATE OF secret_encrypted, previous_secret_encrypted, previous_secret_until ON webhook_endpoints
+      AFTER UPDATE OF secret_encrypted, previous_secret_encrypted, previous_secret_since, previous_secret_until
+      ON webhook_endpoints
       DEFERRABLE INITIALLY DEFERRED
       FOR EACH ROW WHEN (NOT has_table_privilege('public.webhook_endpoints', 'TRIGGER'))
       EXECUTE FUNCTION require_audit_event('^webhook_secret[.]');
@@ -92,6 +94,8 @@ export const sql = `
       entity_id        text NOT NULL REFERENCES entities,
       -- Encrypted as it was in webhook_endpoints.
       secret_encrypted bytea NOT NULL,
+      -- When a rotation put another beside it, and when it was good no more.
+      replaced_at      timestamptz NOT NULL,
       retired_at       timestamptz NOT NULL
     );
     CREATE INDEX retired_webhook_secrets_by_time ON retired_webhook_secrets (retired_at);

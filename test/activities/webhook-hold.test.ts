@@ -264,6 +264,20 @@ describe('the old endpoint', () => {
       },
     ],
     [
+      'puts two of his own beside it, of which the first is retired before it',
+      async (entityId) => {
+        await rotate(entityId);
+        await rotate(entityId);
+      },
+    ],
+    [
+      'does so often enough to leave it no place, and ends it then',
+      async (entityId) => {
+        for (let i = 0; i < 11; i++) await rotate(entityId);
+        await take(entityId);
+      },
+    ],
+    [
       'waits until the owner’s secret has ended by itself',
       async (entityId) => {
         await rotate(entityId);
@@ -304,8 +318,8 @@ describe('the old endpoint', () => {
     await take(bank.entityId);
     await db.rows`
       WITH kept AS (DELETE FROM retired_webhook_secrets WHERE entity_id = ${bank.entityId} RETURNING *)
-      INSERT INTO retired_webhook_secrets (entity_id, secret_encrypted, retired_at)
-      SELECT entity_id, secret_encrypted, retired_at - interval '72 hours' FROM kept`;
+      INSERT INTO retired_webhook_secrets (entity_id, secret_encrypted, replaced_at, retired_at)
+      SELECT entity_id, secret_encrypted, replaced_at, retired_at - interval '72 hours' FROM kept`;
     await rotate(other.entityId);
     await replaceSecret(other.entityId);
     for (const { entityId, webhookSecret } of [bank, other]) {

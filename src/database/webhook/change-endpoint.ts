@@ -66,7 +66,9 @@ const shownUntil =
 /**
  * Changes the secrets of an entity, and keeps the retired ones.
  *
- * @param set the assignments of an UPDATE of `webhook_endpoints w`
+ * The previous secret counts among the kept: a rotation may retire ten younger ones before it.
+ *
+ * @param set the assignments of an UPDATE of `webhook_endpoints w`, joined with `before`
  */
 function changeSecrets(
   trx: Transaction,
@@ -75,23 +77,27 @@ function changeSecrets(
 ): Promise<{ until: Date | null }> {
   return trx.oneRow<{ until: Date | null }>`
     WITH before AS MATERIALIZED (
-      SELECT secret_encrypted AS secret, previous_secret_encrypted AS previous, previous_secret_until AS until
+      SELECT secret_encrypted AS secret, previous_secret_encrypted AS previous, previous_secret_until AS until,
+        previous_secret_since AS since, previous_secret_until > clock_timestamp() AS is_rotating
       FROM webhook_endpoints WHERE entity_id = ${entityId} FOR NO KEY UPDATE
     ), after AS (
       UPDATE webhook_endpoints w SET ${set} FROM before WHERE w.entity_id = ${entityId}
       RETURNING w.secret_encrypted AS secret, w.previous_secret_encrypted AS previous,
-      w.previous_secret_until AS until
+        w.previous_secret_until AS until, w.previous_secret_since AS since
     ), retired AS (
-      INSERT INTO retired_webhook_secrets (entity_id, secret_encrypted, retired_at)
-      SELECT ${entityId}, old.secret, old.at
-      FROM before, after, LATERAL (VALUES (before.secret, clock_timestamp()),
-                                          (before.previous, least(before.until,
-                                          clock_timestamp()))) AS old (secret, at)
+      INSERT INTO retired_webhook_secrets (entity_id, secret_encrypted, replaced_at, retired_at)
+      SELECT ${entityId}, old.secret, old.replaced_at, old.retired_at
+      FROM before, after, LATERAL (VALUES
+        (before.secret, clock_timestamp(), clock_timestamp()),
+        (before.previous, before.since, least(before.until, clock_timestamp()))
+      ) AS old (secret, replaced_at, retired_at)
       WHERE old.secret NOT IN (after.secret, coalesce(after.previous, after.secret))
-        AND old.at > clock_timestamp() - ${KEPT}::interval
-        AND (SELECT count(*) FROM retired_webhook_secrets r
-             WHERE r.entity_id = ${entityId}
-               AND r.retired_at > clock_timestamp() - ${KEPT}::interval) < ${KEPT_MAX}
+        AND old.retired_at > clock_timestamp() - ${KEPT}::interval
+        AND (SELECT count(*) FROM (
+          SELECT r.replaced_at FROM retired_webhook_secrets r
+          WHERE r.entity_id = ${entityId} AND r.retired_at > clock_timestamp() - ${KEPT}::interval
+          UNION ALL SELECT after.since
+        ) AS known WHERE known.replaced_at < old.replaced_at) < ${KEPT_MAX}
     )
     SELECT until FROM after`;
 }
@@ -108,8 +114,11 @@ export async function rotateWebhookSecret(
   entityId: string,
   secret: string,
 ): Promise<Date> {
-  const set = sql`previous_secret_encrypted = CASE WHEN w.previous_secret_until > clock_timestamp()
-                                   THEN w.previous_secret_encrypted ELSE w.secret_encrypted END,
+  const set = sql`
+     previous_secret_encrypted = CASE WHEN before.is_rotating
+       THEN w.previous_secret_encrypted ELSE w.secret_encrypted END,
+     previous_secret_since = CASE WHEN before.is_rotating
+       THEN w.previous_secret_since ELSE clock_timestamp() END,
      previous_secret_until = clock_timestamp() + ${ROTATION}::interval,
      secret_encrypted = ${encrypt(trx.keyring, secret, secretPlace(entityId))}`;
   const change = changeSecrets(trx, entityId, set);
@@ -129,7 +138,7 @@ export async function replaceWebhookSecret(
     WITH forgotten AS (DELETE FROM retired_webhook_secrets WHERE entity_id = ${entityId})
     UPDATE webhook_endpoints
     SET secret_encrypted = ${encrypt(trx.keyring, secret, secretPlace(entityId))},
-      previous_secret_encrypted = NULL, previous_secret_until = NULL
+      previous_secret_encrypted = NULL, previous_secret_since = NULL, previous_secret_until = NULL
     WHERE entity_id = ${entityId} RETURNING previous_secret_until AS until`;
   await act(trx, by, change, shownUntil('webhook_secret.rotated', entityId));
   return null;
@@ -137,7 +146,8 @@ export async function replaceWebhookSecret(
 
 /** Makes the new secret good alone; without a rotation nothing changes. */
 export async function finishSecretRotation(trx: Transaction, by: Actor, entityId: string): Promise<void> {
-  const set = sql`previous_secret_encrypted = NULL, previous_secret_until = NULL`;
+  const set = sql`
+    previous_secret_encrypted = NULL, previous_secret_since = NULL, previous_secret_until = NULL`;
   const change = changeSecrets(trx, entityId, set);
   await act(trx, by, change, shownUntil('webhook_secret.rotation_finished', entityId));
 }
@@ -157,12 +167,13 @@ export const GOOD_SECRETS = `array_remove(ARRAY[
     w.secret_encrypted], NULL)`;
 
 /** SQL: all kept secrets of `webhook_endpoints w`; its receiver has known the first longest. */
-export const KNOWN_SECRETS = `array_remove(ARRAY(
-    SELECT r.secret_encrypted FROM retired_webhook_secrets r
-    WHERE r.entity_id = w.entity_id AND r.retired_at > clock_timestamp() - interval '${KEPT}' ORDER BY r.retired_at)
-  || ARRAY[
-    CASE WHEN w.previous_secret_until > clock_timestamp() - interval '${KEPT}' THEN w.previous_secret_encrypted END,
-    w.secret_encrypted], NULL)`;
+export const KNOWN_SECRETS = `(ARRAY(
+    SELECT secret FROM (
+      SELECT r.secret_encrypted, r.replaced_at FROM retired_webhook_secrets r
+      WHERE r.entity_id = w.entity_id AND r.retired_at > clock_timestamp() - interval '${KEPT}'
+      UNION ALL SELECT w.previous_secret_encrypted, w.previous_secret_since
+      WHERE w.previous_secret_until > clock_timestamp() - interval '${KEPT}'
+    ) AS replaced (secret, at) ORDER BY at) || w.secret_encrypted)`;
 
 /** Current and previous secret share their place: a rotation moves the encrypted bytes. */
 export function secretPlace(entityId: string): EncryptedPlace {
