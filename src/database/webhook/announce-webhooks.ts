@@ -125,27 +125,27 @@ function makeBody(keyring: Keyring, receiver: Receiver, announcement: Announceme
 }
 
 /**
- * The same webhook without some of its items, signed again.
+ * Bodies without some of their items, signed and encrypted again.
  *
  * @param item the member by which an item names its resource
+ * @param left the resources to leave out, by delivery
  */
-export async function bodyWithout(
-  trx: Executor,
-  body: string,
-  item: string,
-  left: ReadonlySet<string>,
-): Promise<string> {
-  const { signature: _, ...envelope } = JSON.parse(body) as {
-    entityId: string;
-    data: Record<string, unknown>[];
-    signature: string;
-  };
-  const { entityId } = envelope;
-  const { signedWith } = await trx.oneRow<{ signedWith: Buffer }>`
-    SELECT (${raw(GOOD_SECRETS)})[1] AS signed_with FROM webhook_endpoints w WHERE w.entity_id = ${entityId}`;
-  const data = envelope.data.filter((one) => !left.has(String(one[item])));
-  const secret = decrypt(trx.keyring, signedWith, secretPlace(entityId));
-  return bodyWithSignature({ ...envelope, data, itemCount: data.length }, secret);
+export async function bodiesWithout(trx: Executor, item: string, left: ReadonlyMap<string, string[]>) {
+  const found = await trx.rows<{ id: string; entityId: string; body: Buffer; signedWith: Buffer }>`
+    SELECT d.id, d.entity_id, d.body_encrypted AS body, (${raw(GOOD_SECRETS)})[1] AS signed_with
+    FROM webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id = d.entity_id
+    WHERE d.id = ANY(${[...left.keys()]})`;
+  return found.map(({ id, entityId, body, signedWith }) => {
+    const { signature: _, ...envelope } = JSON.parse(decrypt(trx.keyring, body, bodyPlace(id))) as {
+      data: Record<string, unknown>[];
+      signature: string;
+    };
+    const ids = new Set(left.get(id));
+    const data = envelope.data.filter((one) => !ids.has(String(one[item])));
+    const secret = decrypt(trx.keyring, signedWith, secretPlace(entityId));
+    const shorter = bodyWithSignature({ ...envelope, data, itemCount: data.length }, secret);
+    return { id, body: encrypt(trx.keyring, shorter, bodyPlace(id)) };
+  });
 }
 
 async function insertDeliveries(trx: Executor, deliveries: NewDelivery[]): Promise<void> {

@@ -1,7 +1,7 @@
+import { groupBy } from '../../domain/group';
 import type { Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
-import { decrypt, encrypt } from '../keyring/encrypt';
-import { bodyPlace, bodyWithout } from './announce-webhooks';
+import { bodiesWithout } from './announce-webhooks';
 
 /**
  * Withdraws what banks are asked by webhook, once it has ended without an answer or was reversed.
@@ -41,13 +41,16 @@ const ASKED = {
   },
 } as const;
 
+/** SQL: not a byte of a delivery `d` was sent, and it has not been read in the feed of `w`. */
+const UNSEEN = `d.sent = 0 AND d.status <> 'delivered'
+  AND (d.created_xid, d.event_id) > (w.feed_read_xid, w.feed_read_event_id)`;
+
 interface Asked {
   id: string;
   deliveryId: string;
-  /** Not a byte of it was sent, and it has not been read in the feed. */
   undelivered: boolean;
-  /** Null where the delivery asks for nothing else that is open or superseded. */
-  bodyEncrypted: Buffer | null;
+  /** The delivery asks for something else that is open or superseded. */
+  isShared: boolean;
 }
 
 /**
@@ -68,9 +71,13 @@ export async function withdraw(
   const undelivered = found.filter((one) => one.undelivered);
   await endDeliveries(
     trx,
-    found.filter(({ bodyEncrypted }) => bodyEncrypted === null),
+    found.filter(({ isShared }) => !isShared),
   );
-  await shortenBodies(trx, ASKED[asked].item, undelivered);
+  await shortenBodies(
+    trx,
+    ASKED[asked].item,
+    undelivered.filter(({ isShared }) => isShared),
+  );
   return new Set(undelivered.map(({ id }) => id));
 }
 
@@ -99,12 +106,11 @@ async function lockDeliveries(trx: Executor, asked: keyof typeof ASKED, ids: str
       ORDER BY entity_id FOR SHARE`,
     trx.rows<Asked>`
       SELECT a.id, d.id AS delivery_id,
-        d.sent = 0 AND d.status <> 'delivered' AND (d.created_xid, d.event_id) > (w.feed_read_xid,
-        w.feed_read_event_id) AS undelivered,
-        CASE WHEN EXISTS (SELECT FROM ${raw(table)} o
-                          WHERE o.${raw(sharedBy)} = a.${raw(sharedBy)} AND ${raw(asksFor)}
-                            AND o.${raw(delivery)} = d.id
-                            AND o.id <> ALL(${ids})) THEN d.body_encrypted END AS body_encrypted
+        ${raw(UNSEEN)} AS undelivered,
+        EXISTS (SELECT FROM ${raw(table)} o
+                WHERE o.${raw(sharedBy)} = a.${raw(sharedBy)} AND ${raw(asksFor)}
+                  AND o.${raw(delivery)} = d.id
+                  AND o.id <> ALL(${ids})) AS is_shared
       FROM ${raw(table)} a JOIN webhook_deliveries d ON d.id = a.${raw(delivery)}
       JOIN webhook_endpoints w ON w.entity_id = d.entity_id
       WHERE a.id = ANY(${ids})`,
@@ -125,15 +131,13 @@ async function endDeliveries(trx: Executor, over: Asked[]): Promise<void> {
 /**
  * A sender reads the bytes after it has claimed the delivery, so no receiver has seen the old body.
  */
-async function shortenBodies(trx: Executor, item: string, undelivered: Asked[]): Promise<void> {
-  const bodies = new Map(undelivered.map(({ deliveryId, bodyEncrypted }) => [deliveryId, bodyEncrypted]));
-  for (const [deliveryId, bodyEncrypted] of bodies) {
-    if (bodyEncrypted === null) continue;
-    const ended = new Set(undelivered.flatMap((one) => (one.deliveryId === deliveryId ? [one.id] : [])));
-    const place = bodyPlace(deliveryId);
-    const shorter = await bodyWithout(trx, decrypt(trx.keyring, bodyEncrypted, place), item, ended);
-    const { done } = await trx.oneRow<{ done: boolean }>`
-      SELECT replace_unseen_body(${deliveryId}, ${encrypt(trx.keyring, shorter, place)}) AS done`;
-    if (!done) throw new Error(`${deliveryId} has been seen under its locks`);
-  }
+async function shortenBodies(trx: Executor, item: string, shared: Asked[]): Promise<void> {
+  if (shared.length === 0) return;
+  const ended = groupBy(shared, ({ deliveryId }) => deliveryId);
+  const left = new Map([...ended].map(([deliveryId, those]) => [deliveryId, those.map(({ id }) => id)]));
+  const bodies = await bodiesWithout(trx, item, left);
+  const { done } = await trx.oneRow<{ done: boolean }>`
+    SELECT bool_and(replace_unseen_body(id, body)) AS done
+    FROM unnest(${bodies.map(({ id }) => id)}::text[], ${bodies.map(({ body }) => body)}::bytea[]) AS d (id, body)`;
+  if (!done) throw new Error('a delivery has been seen under its locks');
 }
