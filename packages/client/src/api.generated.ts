@@ -3704,8 +3704,9 @@ export type AnswerIntentResultData = {
   /** Of each member the tighter of asked and answered */
   spendingLimits: SpendingLimits;
   /**
-   * Only of a denial: charges that the bank has been asked for and not answered, to be
-   * denied where they are not booked; at most 1 000
+   * Only of a denial: charges that stay open, to be denied by the bank where they are not
+   * booked; at most 1 000, oldest first. A call declines at most 200 by itself, and the
+   * same call again the next
    */
   pending?: Array<AnswerIntentResultDataPendingItem>;
 };
@@ -4593,8 +4594,9 @@ export type ReleaseAgreementResultData = {
   /** When the decision last changed; UTC */
   updatedAt: string;
   /**
-   * Only of a denial: charges that the bank has been asked for and not answered, to be
-   * denied where they are not booked; at most 1 000
+   * Only of a denial: charges that stay open, to be denied by the bank where they are not
+   * booked; at most 1 000, oldest first. A call declines at most 200 by itself, and the
+   * same call again the next
    */
   pending?: Array<ReleaseAgreementResultDataPendingItem>;
 };
@@ -4762,8 +4764,9 @@ export type ChangeDecisionResultData = {
   /** When the decision last changed; UTC */
   updatedAt: string;
   /**
-   * Only of a denial: charges that the bank has been asked for and not answered, to be
-   * denied where they are not booked; at most 1 000
+   * Only of a denial: charges that stay open, to be denied by the bank where they are not
+   * booked; at most 1 000, oldest first. A call declines at most 200 by itself, and the
+   * same call again the next
    */
   pending?: Array<ChangeDecisionResultDataPendingItem>;
 };
@@ -4913,8 +4916,9 @@ export type PauseDecisionResultData = {
   /** When the decision last changed; UTC */
   updatedAt: string;
   /**
-   * Only of a denial: charges that the bank has been asked for and not answered, to be
-   * denied where they are not booked; at most 1 000
+   * Only of a denial: charges that stay open, to be denied by the bank where they are not
+   * booked; at most 1 000, oldest first. A call declines at most 200 by itself, and the
+   * same call again the next
    */
   pending?: Array<PauseDecisionResultDataPendingItem>;
 };
@@ -5057,8 +5061,9 @@ export type ResumeDecisionResultData = {
   /** When the decision last changed; UTC */
   updatedAt: string;
   /**
-   * Only of a denial: charges that the bank has been asked for and not answered, to be
-   * denied where they are not booked; at most 1 000
+   * Only of a denial: charges that stay open, to be denied by the bank where they are not
+   * booked; at most 1 000, oldest first. A call declines at most 200 by itself, and the
+   * same call again the next
    */
   pending?: Array<ResumeDecisionResultDataPendingItem>;
 };

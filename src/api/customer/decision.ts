@@ -170,7 +170,7 @@ export const pendingShown = shown.seldom(
       amount: shown.money('The amount'),
     }),
   ),
-  'Only of a denial: charges that the bank has been asked for and not answered, to be denied where they are not booked; at most 1 000',
+  'Only of a denial: charges that stay open, to be denied by the bank where they are not booked; at most 1 000, oldest first. A call declines at most 200 by itself, and the same call again the next',
 );
 
 const decisionChanged = decisionShown.extend({ pending: pendingShown });

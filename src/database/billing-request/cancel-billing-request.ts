@@ -6,7 +6,7 @@ import { raw, sql } from '../pool/statement';
 import { windowPassed } from '../clock/window-passed';
 import { ownedBy, type Party } from '../query/party';
 import { withdraw } from '../webhook/withdraw-delivery';
-import { close, ENDED_COLUMNS, judgeClosed, type Ended } from './close-billing-requests';
+import { close, ENDED_COLUMNS, judgeClosed, MAY_HAVE_PAID, type Ended } from './close-billing-requests';
 
 /**
  * Cancels a charge that waits for its customer, for the merchant that billed or its provider.
@@ -34,9 +34,7 @@ export async function cancelBillingRequest(
       sequence = b.sequence + 1
     WHERE b.id = ${billingRequestId} AND b.status = 'pending' AND b.approval_required
       AND NOT ${windowPassed(sql`business_now(b.biller_id)`)}
-      -- The bank has approved under an id that it had used: money may have moved.
-      AND NOT EXISTS (SELECT FROM reconciliation_exceptions x
-                      WHERE x.billing_request_id = b.id AND x.state <> 'resolved')
+      AND NOT ${raw(MAY_HAVE_PAID)}
     RETURNING ${raw(ENDED_COLUMNS)}`;
   if (!cancelled) return standing(trx, billingRequestId);
   const undelivered = await withdraw(trx, 'charges', [billingRequestId]);

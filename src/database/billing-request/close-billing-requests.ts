@@ -57,6 +57,10 @@ export const OUTCOME_COLUMNS = `b.id, b.reference, b.batch_id, b.merchant_id, b.
 /** SQL: an ended charge `b`. */
 export const ENDED_COLUMNS = `${OUTCOME_COLUMNS}, ${fileHas('b', 'id')}`;
 
+/** SQL: the bank has approved a charge `b` under an id that it had used: money may have moved. */
+export const MAY_HAVE_PAID = `EXISTS (
+  SELECT FROM reconciliation_exceptions x WHERE x.billing_request_id = b.id AND x.state <> 'resolved')`;
+
 export type Ended = Outcome & {
   /** A file of the bank has lines that its end may explain. */
   isInFile: boolean;

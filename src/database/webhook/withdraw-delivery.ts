@@ -45,6 +45,10 @@ const ASKED = {
 const UNSEEN = `d.sent = 0 AND d.status <> 'delivered'
   AND (d.created_xid, d.event_id) > (w.feed_read_xid, w.feed_read_event_id)`;
 
+/** SQL: the same of a delivery by its id, as it is before the locks. */
+export const isUnseen = (id: string) => `EXISTS (
+  SELECT FROM webhook_deliveries d JOIN webhook_endpoints w ON w.entity_id = d.entity_id WHERE d.id = ${id} AND ${UNSEEN})`;
+
 interface Asked {
   id: string;
   deliveryId: string;

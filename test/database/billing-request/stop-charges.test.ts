@@ -1,3 +1,4 @@
+import { ANSWER_WITHIN_MS } from '../../../src/api/http/deadline';
 import { acceptCharges, type BillLine } from '../../../src/database/billing-request/accept-billing-requests';
 import { pauseDecision } from '../../../src/database/decision/pause-decision';
 import { changeDecision, releaseAgreement } from '../../../src/database/intent/change-decision';
@@ -105,3 +106,49 @@ it.each(DENIALS)(
     expect(charges).toEqual([{ status: 'declined', reason: 'denied' }]);
   },
 );
+
+/** Pending charges by paymentID, straight in the table: no webhook of theirs can be withdrawn. */
+async function insertPending({ agreementId }: Standing, approvalRequired: boolean, count: number) {
+  await db.rows`
+    INSERT INTO billing_requests (id, reference, batch_id, merchant_id, customer_id, bank_id, lookup_id,
+      agreement_id, amount, currency, description, approval_required, expires_at, workflow_id, created_at)
+    SELECT 'brq_' || lpad(n::text, 26, '0'), lpad(n::text, 24, '0'), 'bat_1', a.merchant_id, a.customer_id,
+      a.bank_id, 'a-b-c-d-10', a.id, 100, 'NGN', 'Shoes', ${approvalRequired}, clock_timestamp() + interval '1 day',
+      'billing-request/' || n, clock_timestamp()
+    FROM agreements a, (SELECT count(*) AS there FROM billing_requests WHERE id < 'brq_1') AS before,
+      generate_series(there + 1, there + ${count}::int) AS n
+    WHERE a.id = ${agreementId}`;
+}
+
+const openOf = async ({ agreementId }: Standing) =>
+  (await db.rows`SELECT FROM billing_requests WHERE agreement_id = ${agreementId} AND status = 'pending'`)
+    .length;
+
+const ACTS: [string, Act & typeof deny][] = [
+  ['denial', deny],
+  ['block', block],
+  ['release', release],
+];
+
+it.each(ACTS)(
+  'a %s of more charges than one call closes is said in time, and again closes the next',
+  async (_, act) => {
+    const standing = await standingApproval(db);
+    await insertPending(standing, false, 300);
+    await insertPending(standing, true, 2_100);
+    const inTime = () =>
+      db.until(performance.now() + ANSWER_WITHIN_MS).transaction((trx) => act(trx, standing));
+    expect(await inTime()).toHaveLength(1_000);
+    expect(await openOf(standing)).toBe(2_200);
+    expect(await inTime()).toHaveLength(1_000);
+    expect(await openOf(standing)).toBe(2_000);
+  },
+);
+
+it('a denial names those that it leaves for another call', async () => {
+  const standing = await standingApproval(db);
+  await insertPending(standing, true, 300);
+  expect(await db.transaction((trx) => deny(trx, standing))).toHaveLength(100);
+  expect(await db.transaction((trx) => deny(trx, standing))).toEqual([]);
+  expect(await openOf(standing)).toBe(0);
+});
