@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { TEMPORAL_FOLDER } from './temporal-postgres';
+import { TEMPORAL_FOLDER } from '../test/launch/temporal-postgres';
 
 /**
  * CPU time by process: of this one and of all below it, for the engine, the floors and the parties

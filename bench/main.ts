@@ -3,6 +3,7 @@ import { Command, Option } from 'commander';
 import { untilAborted } from '../src/process/deadline';
 import { HEAP } from '../src/start/own-program';
 import { onDatabase } from '../src/database/pool/one-connection';
+import { temporalOption } from '../test/launch/temporal-postgres';
 import { startScript } from '../test/parties/process';
 import { runCommand, say, wholeNumber, type Stops } from '../scripts/command';
 import { compareBooks } from './audit';
@@ -56,14 +57,7 @@ const options = new Command('npm run bench --')
   .option('--json', 'the report as JSON on standard output')
   .option('--rounds <n>', 'how many rounds', wholeNumber(1, 100))
   .addOption(new Option('--only <group>', 'one group of work alone').choices(Object.keys(GROUPS)))
-  .addOption(
-    new Option(
-      '--temporal <server>',
-      'the dev server, or the server of production with a Postgres of its own',
-    )
-      .choices(['dev', 'postgres'])
-      .default('postgres'),
-  )
+  .addOption(temporalOption('postgres'))
   .option('--apis <n>', 'how many API processes, with the load spread over them', wholeNumber(1, 8), 1)
   .option('--workers <n>', 'how many worker processes', wholeNumber(1, 8), 1)
   .option('--due-rate <n>', 'schedules of a moment charged a second', wholeNumber(1, 10_000))

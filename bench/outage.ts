@@ -110,7 +110,7 @@ async function sizes({ engine, temporal }: MeasuredNetwork): Promise<Record<stri
     apiMb: ProcessMemory.of('api').nowMb,
     workerMb: ProcessMemory.of('worker').nowMb,
     diskMb: await diskOf(engine.ownerUrl, ['assent']),
-    temporalDiskMb: temporal ? await diskOf(temporal.gauged.url, temporal.gauged.databases) : 0,
+    temporalDiskMb: temporal ? await diskOf(temporal.postgres.url, temporal.postgres.databases) : 0,
   };
 }
 

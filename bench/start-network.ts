@@ -1,13 +1,19 @@
 import { say, type Stops } from '../scripts/command';
 import { engineEnvironment } from '../test/launch/settings';
+import {
+  makeNamespace,
+  prepareTemporalOnPostgres,
+  type TemporalOnPostgres,
+} from '../test/launch/temporal-postgres';
 import { startEngine, type BenchEngine } from './engine';
 import { Gauges } from './gauges';
 import { Network } from './network';
-import { startTemporalOnPostgres, type RunningTemporal } from './temporal-postgres';
+
+const NAMESPACE = 'bench';
 
 export interface MeasuredNetwork {
   /** Absent on the dev server. */
-  temporal: RunningTemporal | undefined;
+  temporal: TemporalOnPostgres | undefined;
   environment: NodeJS.ProcessEnv;
   engine: BenchEngine;
   network: Network;
@@ -32,9 +38,9 @@ export async function startNetwork(
   signal: AbortSignal,
   stops: Stops,
 ): Promise<MeasuredNetwork> {
-  const temporal = wanted.temporal === 'postgres' ? await startTemporalOnPostgres(signal, stops) : undefined;
+  const temporal = wanted.temporal === 'postgres' ? await startTemporal(signal, stops) : undefined;
   const environment = engineEnvironment({
-    ...(temporal && { TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: temporal.namespace }),
+    ...(temporal && { TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: NAMESPACE }),
     ...(wanted.dueRate && { DUE_RATE: String(wanted.dueRate) }),
   });
   const engine = await startEngine(environment, wanted, say, signal);
@@ -44,9 +50,17 @@ export async function startNetwork(
   stops.push(() => network.close());
   const gauges = await Gauges.open([
     { name: 'Postgres', url: engine.ownerUrl, databases: ['assent'] },
-    ...(temporal ? [temporal.gauged] : []),
+    ...(temporal ? [{ name: 'Temporal Postgres', ...temporal.postgres }] : []),
   ]);
   stops.push(() => gauges.close());
-  const failing = AbortSignal.any([engine.failing, ...(temporal ? [temporal.failing] : [])]);
+  const failing = AbortSignal.any([engine.failing, ...(temporal ? [temporal.processes.failing] : [])]);
   return { temporal, environment, engine, network, gauges, failing };
+}
+
+async function startTemporal(signal: AbortSignal, stops: Stops): Promise<TemporalOnPostgres> {
+  const temporal = await prepareTemporalOnPostgres(signal, stops);
+  say(`Starting the Temporal ${temporal.description} …`);
+  temporal.processes.start(temporal.program);
+  await makeNamespace(temporal.address, NAMESPACE, signal);
+  return temporal;
 }

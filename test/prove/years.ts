@@ -1,6 +1,6 @@
 import type { Stops } from '../../scripts/command';
 import { Watch } from '../parties/watch';
-import { startStormEngine } from '../storm/engine';
+import { startStormEngine, type EngineOptions } from '../storm/engine';
 import type { Party } from '../parties/steps';
 import { inLanes, list } from '../parties/read';
 import { sendFile } from './bank-file';
@@ -33,9 +33,8 @@ export interface Proof {
   folder: string | undefined;
 }
 
-export interface ProofOptions {
+export interface ProofOptions extends Pick<EngineOptions, 'root' | 'temporal'> {
   calm: boolean;
-  root?: string;
   /** Logs and data, where something is found: true unless given. */
   keep?: boolean;
   /** Hears of differences as they are found. */
@@ -66,11 +65,16 @@ const MERCHANTS_AT_ONCE = 16;
 
 export async function prove(
   plan: Plan,
-  { calm, root, keep: keepable = true, report = () => undefined }: ProofOptions,
+  { calm, root, temporal, keep: keepable = true, report = () => undefined }: ProofOptions,
   say: (line: string) => void,
   signal: AbortSignal,
 ): Promise<Proof> {
-  const options = { settings: settingsOf(plan, calm), linked: false, ...(root !== undefined && { root }) };
+  const options = {
+    settings: settingsOf(plan, calm),
+    linked: false,
+    temporal,
+    ...(root !== undefined && { root }),
+  };
   const engine = await startStormEngine(options, say, signal);
   const stops: Stops = [];
   // Also where it does not come to its end.

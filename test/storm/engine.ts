@@ -19,6 +19,7 @@ import { makeFolder } from '../launch/folder';
 import { RestartedProcess } from '../launch/process';
 import { isUp, isWorkerReady } from '../launch/ready';
 import { WITHOUT_LIMITS } from '../launch/settings';
+import { makeNamespace, type TemporalOnPostgres } from '../launch/temporal-postgres';
 
 /**
  * Two APIs, two workers, Postgres and Temporal: real processes of the storm's own, as built for
@@ -89,10 +90,12 @@ export interface EngineOptions {
   settings?: Record<string, string>;
   /** Links can be made bad, and cost this process work for each byte; without there are none. */
   linked?: boolean;
+  /** The server of production, in place of the dev server. */
+  temporal?: TemporalOnPostgres | undefined;
 }
 
 export async function startStormEngine(
-  { diskFolder, root = ROOT, settings = {}, linked = true }: EngineOptions,
+  { diskFolder, root = ROOT, settings = {}, linked = true, temporal }: EngineOptions,
   say: (line: string) => void,
   signal: AbortSignal,
 ): Promise<StormEngine> {
@@ -100,30 +103,28 @@ export async function startStormEngine(
   if (!existsSync(path.join(built, 'api/main.js'))) throw new OperatorError('Run "npm run build" first.');
   const { folder, remove } = makeFolder('storm');
   const disk = new Disk(diskFolder);
-  const [postgresPort = 0, temporalPort = 0, temporalUi = 0, ...apiPorts] = await freePorts(5);
+  const [postgresPort = 0, ownPort = 0, temporalUi = 0, ...apiPorts] = await freePorts(5);
+  const temporalPort = temporal ? Number(new URL(`http://${temporal.address}`).port) : ownPort;
   const log = (name: string) => path.join(folder, `${name}.log`);
   const inherited = { PATH: process.env['PATH'], HOME: process.env['HOME'], TMPDIR: process.env['TMPDIR'] };
 
   const postgres = await preparePostgres(disk.place(folder), postgresPort, say);
-  const command = await findTemporal({ cliPath: process.env['TEMPORAL_CLI_PATH'], say });
-  const ports = { api: 0, postgres: postgresPort, temporal: temporalPort, temporalUi };
+  const temporalProgram =
+    temporal?.program ?? (await devServer(inherited, folder, temporalPort, temporalUi, say));
   const restarted = (name: string, program: Omit<Program, 'name' | 'endsWithinMs'>) =>
     new RestartedProcess(name, { ...program, logFile: log(name) });
   const processes = {
     postgres: restarted('postgres', postgres.program),
-    temporal: restarted(
-      'temporal',
-      temporalServer({ command, environment: inherited }, folder, ports, NAMESPACE),
-    ),
+    temporal: restarted('temporal', temporalProgram),
   } as StormEngine['processes'];
   const links = {} as StormEngine['links'];
 
   const stop = async (keep: boolean) => {
     for (const one of Object.values(processes)) one.thaw();
     await Promise.all(Object.values(links).map((link) => link.close()));
-    const { postgres: database, temporal, ...ours } = processes;
+    const { postgres: database, temporal: server, ...ours } = processes;
     await Promise.all(Object.values(ours).map((one) => one.stop()));
-    await temporal.stop();
+    await server.stop();
     await database.stop();
     if (!keep) disk.clear();
     if (!keep) remove();
@@ -135,6 +136,7 @@ export async function startStormEngine(
     processes.temporal.start();
     await poll('Postgres', READY_WITHIN_MS, signal, () => postgres.setUp());
     const temporalAddress = `127.0.0.1:${temporalPort}`;
+    if (temporal) await makeNamespace(temporalAddress, NAMESPACE, signal);
     const common = {
       ...inherited,
       ...SETTINGS,
@@ -211,6 +213,17 @@ export async function startStormEngine(
     await stop(false);
     throw error;
   }
+}
+
+async function devServer(
+  environment: NodeJS.ProcessEnv,
+  folder: string,
+  port: number,
+  uiPort: number,
+  say: (line: string) => void,
+): Promise<Program> {
+  const command = await findTemporal({ cliPath: process.env['TEMPORAL_CLI_PATH'], say });
+  return temporalServer({ command, environment }, folder, { temporal: port, temporalUi: uiPort }, NAMESPACE);
 }
 
 async function setReadOnly(superuserUrl: string, readOnly: boolean, signal: AbortSignal): Promise<void> {

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { runCommand, say, wholeNumber, type Stops } from '../../scripts/command';
+import { prepareTemporalOnPostgres, temporalOption } from '../launch/temporal-postgres';
 import { Watch } from '../parties/watch';
 import { assemble, partiesOf } from './cast';
 import { startStormEngine, type StormEngine } from './engine';
@@ -22,6 +23,7 @@ interface Options {
   seed: number;
   calm?: true;
   disk?: string;
+  temporal: 'dev' | 'postgres';
   json?: true;
 }
 
@@ -31,6 +33,7 @@ const options = new Command('npm run storm --')
   .option('--seed <n>', 'decides load and faults', wholeNumber(0, 2 ** 31), 1)
   .option('--calm', 'the load alone, without faults')
   .option('--disk <folder>', 'of a small file system of its own, for Postgres, which is filled now and then')
+  .addOption(temporalOption('dev'))
   .option('--json', 'the report as JSON on standard output')
   .parse()
   .opts<Options>();
@@ -44,7 +47,9 @@ const QUIET_WITHIN_MS = 300_000;
 const ANSWERED_WITHIN_MS = 60_000;
 
 async function main(signal: AbortSignal, stops: Stops): Promise<boolean> {
-  const engine = await startStormEngine({ diskFolder: options.disk }, say, signal);
+  const temporal =
+    options.temporal === 'postgres' ? await prepareTemporalOnPostgres(signal, stops) : undefined;
+  const engine = await startStormEngine({ diskFolder: options.disk, temporal }, say, signal);
   // Also where the storm itself does not come to its end.
   let keep = true;
   stops.push(async () => {

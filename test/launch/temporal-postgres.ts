@@ -4,24 +4,22 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { Connection } from '@temporalio/client';
-import { onDatabase } from '../src/database/pool/one-connection';
-import { poll } from '../src/process/poll';
-import { preparePostgres } from '../src/start/postgres';
-import { Supervisor, type Program } from '../src/start/supervisor';
-import { buildWithGo, cacheFolder, firstOf, usable } from '../src/start/temporal-binary';
-import { say, type Stops } from '../scripts/command';
-import type { Gauged } from './gauges';
-import { makeFolder } from '../test/launch/folder';
-import { freePorts } from '../test/launch/ports';
+import { Option } from 'commander';
+import { onDatabase } from '../../src/database/pool/one-connection';
+import { poll } from '../../src/process/poll';
+import { preparePostgres } from '../../src/start/postgres';
+import { Supervisor, type Program } from '../../src/start/supervisor';
+import { buildWithGo, cacheFolder, firstOf, usable } from '../../src/start/temporal-binary';
+import { say, type Stops } from '../../scripts/command';
+import { makeFolder } from './folder';
+import { freePorts } from './ports';
 
 /**
  * The Temporal server as production has it, for `--temporal postgres`: one node that runs all four
- * services, with its data in a Postgres of its own (fsync on), so that CPU time and writes tell the
- * two apart.
+ * services, with its data in a Postgres of its own (fsync on).
  */
 
 const VERSION = 'v1.31.2';
-const NAMESPACE = 'bench';
 /**
  * Set for good when the databases are made. One node of two cores is one writer per shard; more
  * would only idle.
@@ -39,27 +37,35 @@ const SCHEMA_WITHIN_MS = 120_000;
 const SERVER_READY_MS = 120_000;
 const CALL_WITHIN_MS = 5_000;
 
-export interface RunningTemporal {
+export const temporalOption = (byDefault: 'dev' | 'postgres') =>
+  new Option('--temporal <server>', 'the dev server, or the server of production with a Postgres of its own')
+    .choices(['dev', 'postgres'])
+    .default(byDefault);
+
+export interface TemporalOnPostgres {
+  /** Not started yet. */
+  program: Program;
   address: string;
-  namespace: string;
-  /** Its name in the report. */
+  /** Its name in a report. */
   description: string;
-  /** Its Postgres. */
-  gauged: Gauged;
-  /** Aborted, with the error as its reason, should one of its processes keep dying. */
-  failing: AbortSignal;
+  postgres: { url: string; databases: string[] };
+  /** Runs its Postgres, and the program for whoever does not do so itself. */
+  processes: Supervisor;
 }
 
 /** The name of the folder, by which its Postgres is told from the engine's. */
-export const TEMPORAL_FOLDER = 'bench-temporal';
+export const TEMPORAL_FOLDER = 'temporal-postgres';
 
 /**
- * Builds what is missing, and starts it in a temporary folder.
+ * Builds what is missing, and starts the server's Postgres in a temporary folder.
  *
  * @param stops takes what ends it, as soon as there is something to end
  * @throws OperatorError saying what to do; the signal's reason
  */
-export async function startTemporalOnPostgres(signal: AbortSignal, stops: Stops): Promise<RunningTemporal> {
+export async function prepareTemporalOnPostgres(
+  signal: AbortSignal,
+  stops: Stops,
+): Promise<TemporalOnPostgres> {
   const server = await findProgram('the Temporal server', 'cmd/server');
   const sqlTool = await findProgram("Temporal's SQL tool", 'cmd/tools/sql');
   signal.throwIfAborted();
@@ -78,22 +84,13 @@ export async function startTemporalOnPostgres(signal: AbortSignal, stops: Stops)
     makeDatabases(postgres.superuserUrl, password),
   );
   await makeSchemas(sqlTool, ports.postgres, password);
-
-  const address = `127.0.0.1:${ports.frontend}`;
   writeConfig(folder, ports, password);
-  say(`Starting the Temporal server ${VERSION} …`);
-  processes.start(serverProgram(server, folder));
-  await poll('The Temporal server', SERVER_READY_MS, signal, () => makeNamespace(address));
   return {
-    address,
-    namespace: NAMESPACE,
+    program: serverProgram(server, folder),
+    address: `127.0.0.1:${ports.frontend}`,
     description: `server ${VERSION} on a Postgres of its own, ${HISTORY_SHARDS} history shards`,
-    gauged: {
-      name: 'Temporal Postgres',
-      url: postgres.superuserUrl,
-      databases: Object.values(DATABASES),
-    },
-    failing: processes.failing,
+    postgres: { url: postgres.superuserUrl, databases: Object.values(DATABASES) },
+    processes,
   };
 }
 
@@ -119,7 +116,7 @@ function findProgram(what: string, place: string): Promise<string> {
       { name: `the cache ${cached}`, find: () => usable(cached) },
       { name: 'a build with Go', find: () => buildWithGo(what, module, cached, say) },
     ],
-    'Install Go (https://go.dev/dl), or measure with the dev server: leave out --temporal postgres.',
+    'Install Go (https://go.dev/dl), or take the dev server.',
   );
 }
 
@@ -228,25 +225,28 @@ function writeConfig(folder: string, ports: Ports, password: string): void {
 }
 
 /**
- * The search attributes come with the start of the engine, as in every namespace that it is given.
+ * Waits until the server answers, and makes the namespace that the dev server brings. Its search
+ * attributes come with the start of the engine, as in every namespace that it is given.
  */
-async function makeNamespace(address: string): Promise<void> {
-  const connection = await Connection.connect({ address, connectTimeout: CALL_WITHIN_MS });
-  try {
-    await connection.withDeadline(Date.now() + CALL_WITHIN_MS, async () => {
-      const { namespaces } = await connection.workflowService.listNamespaces({});
-      if (namespaces.some(({ namespaceInfo }) => namespaceInfo?.name === NAMESPACE)) {
-        // The server takes a moment to know its own new namespace in each of its parts.
-        await connection.workflowService.countWorkflowExecutions({ namespace: NAMESPACE });
-        return;
-      }
-      await connection.workflowService.registerNamespace({
-        namespace: NAMESPACE,
-        workflowExecutionRetentionPeriod: { seconds: 86_400 as never },
+export function makeNamespace(address: string, namespace: string, signal: AbortSignal): Promise<void> {
+  return poll('The Temporal server', SERVER_READY_MS, signal, async () => {
+    const connection = await Connection.connect({ address, connectTimeout: CALL_WITHIN_MS });
+    try {
+      await connection.withDeadline(Date.now() + CALL_WITHIN_MS, async () => {
+        const { namespaces } = await connection.workflowService.listNamespaces({});
+        if (namespaces.some(({ namespaceInfo }) => namespaceInfo?.name === namespace)) {
+          // The server takes a moment to know its own new namespace in each of its parts.
+          await connection.workflowService.countWorkflowExecutions({ namespace });
+          return;
+        }
+        await connection.workflowService.registerNamespace({
+          namespace,
+          workflowExecutionRetentionPeriod: { seconds: 86_400 as never },
+        });
+        throw new Error('the namespace has only just been made');
       });
-      throw new Error('the namespace has only just been made');
-    });
-  } finally {
-    await connection.close();
-  }
+    } finally {
+      await connection.close();
+    }
+  });
 }
