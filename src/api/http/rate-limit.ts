@@ -209,13 +209,9 @@ function createTokenBlocks(
     if (wish.readOnly || (wish.count ?? 1) > 1) return take(wish);
     const one = held.get(wish.key) ?? { ...NOTHING };
     remember(held, CALLERS_MAX, wish.key, one);
-    if (tokensIn(one) > 0) {
-      one.tokens--;
-      one.lastAt = now();
-      return stateOf(wish, one);
-    }
+    if (tokensIn(one) > 0) return ofBlock(wish, one);
     const block = blockFor(wish, one);
-    if (block === 0) return counted(wish, one, await take(wish));
+    if (block === 0) return single(wish, one);
     one.taking = true;
     try {
       const ahead = await take({ ...wish, count: 1 + block });
@@ -227,8 +223,20 @@ function createTokenBlocks(
     } finally {
       one.taking = false;
     }
-    return counted(wish, one, await take(wish));
+    return single(wish, one);
   };
+
+  function ofBlock(wish: TokenWish, one: Held): TakenState {
+    one.tokens--;
+    one.lastAt = now();
+    return stateOf(wish, one);
+  }
+
+  /** A block that came meanwhile may have what the bucket has no more. */
+  async function single(wish: TokenWish, one: Held): Promise<TakenState> {
+    const state = await take(wish);
+    return !state.admitted && tokensIn(one) > 0 ? ofBlock(wish, one) : counted(wish, one, state);
+  }
 
   function counted(wish: TokenWish, one: Held, state: TakenState): TakenState {
     const { also, resetS, admitted } = state;

@@ -3,6 +3,7 @@ import { readConfig, type Config } from '../../../src/settings/config';
 import { newClientSecret } from '../../../src/database/entity/client-credential';
 import type { Database } from '../../../src/database/pool/connection';
 import { newId } from '../../../src/database/identifier/new-id';
+import { createTokenBuckets } from '../../../src/api/http/rate-limit';
 import { enter, send, serveApi, type ServedApi } from '../../support/api';
 import { databaseOfFile } from '../../support/database';
 import { eventually } from '../../support/engine';
@@ -215,6 +216,17 @@ describe('the rate limits', () => {
     );
     expect(empty.map(({ status }) => status)).toContain(429);
     await api.close();
+  });
+
+  it('admit as many as the bucket has, though some were taken ahead while others asked', async () => {
+    const buckets = createTokenBuckets(test.db);
+    const take = () => buckets.take({ key: 'ahead', rate: slow(10) });
+    await take();
+    // A second call at once takes a token ahead; what comes meanwhile asks for single ones.
+    const ahead = take();
+    await Promise.resolve();
+    const states = await Promise.all([ahead, ...Array.from({ length: 29 }, take)]);
+    expect(states.filter(({ admitted }) => admitted)).toHaveLength(9);
   });
 
   it('bound how many tokens a client fetches, and that is all that its owner pays for', async () => {

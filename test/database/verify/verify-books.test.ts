@@ -9,6 +9,7 @@ import { forgetDeliveries } from '../../../src/database/webhook/delete-old-deliv
 import { GENESIS, linkHash } from '../../../src/domain/books/chain';
 import { allDifferences, bookDifferences, chainBooks, chainDifferences } from '../../support/books';
 import { asSchemaLogin, createTestDatabase, type TestDatabase } from '../../support/database';
+import { eventually } from '../../support/engine';
 import { OPERATOR } from '../../support/operator';
 import {
   answerBill,
@@ -80,6 +81,12 @@ async function writeBooks(): Promise<Record<string, string>> {
   await foldBalances(db);
   await charge(db, standing);
   await act('entity.disabled');
+  // A transaction that is open in another test's database holds the chain's progress up.
+  await eventually(async () => {
+    const { hasEnded } = await db.oneRow<{ hasEnded: boolean }>`
+      SELECT bool_and(next_xmax <= pg_snapshot_xmin(pg_current_snapshot())) AS has_ended FROM chain_progress`;
+    return hasEnded;
+  });
   await chainBooks(db);
   const named = {
     ...made,
