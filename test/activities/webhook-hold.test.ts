@@ -289,6 +289,10 @@ describe('the old endpoint', () => {
         await take(entityId);
       },
     ],
+    [
+      'rotates it many times at once',
+      async (entityId: string) => void (await Promise.all(Array.from({ length: 8 }, () => rotate(entityId)))),
+    ],
   ])('believes the notice by its owner’s secret where a thief %s', async (_, steal) => {
     const old = await sender.receiver();
     const { entityId, webhookSecret } = await sender.bankAt(old.url);

@@ -68,7 +68,8 @@ const shownUntil =
  *
  * The previous secret counts among the kept: a rotation may retire ten younger ones before it.
  *
- * @param set the assignments of an UPDATE of `webhook_endpoints w`, joined with `before`
+ * @param set the assignments of an UPDATE, from the locked row `before`: the UPDATE's own row may be
+ *   older
  */
 function changeSecrets(
   trx: Transaction,
@@ -115,10 +116,8 @@ export async function rotateWebhookSecret(
   secret: string,
 ): Promise<Date> {
   const set = sql`
-     previous_secret_encrypted = CASE WHEN before.is_rotating
-       THEN w.previous_secret_encrypted ELSE w.secret_encrypted END,
-     previous_secret_since = CASE WHEN before.is_rotating
-       THEN w.previous_secret_since ELSE clock_timestamp() END,
+     previous_secret_encrypted = CASE WHEN before.is_rotating THEN before.previous ELSE before.secret END,
+     previous_secret_since = CASE WHEN before.is_rotating THEN before.since ELSE clock_timestamp() END,
      previous_secret_until = clock_timestamp() + ${ROTATION}::interval,
      secret_encrypted = ${encrypt(trx.keyring, secret, secretPlace(entityId))}`;
   const change = changeSecrets(trx, entityId, set);
