@@ -68,8 +68,8 @@ const shownUntil =
  *
  * The previous secret counts among the kept: a rotation may retire ten younger ones before it.
  *
- * @param set the assignments of an UPDATE, from the locked row `before`: the UPDATE's own row may be
- *   older
+ * @param set the assignments of an UPDATE, from the locked row `before`: the UPDATE's own row may
+ *   be older
  */
 function changeSecrets(
   trx: Transaction,
