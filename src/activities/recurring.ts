@@ -91,7 +91,7 @@ export function createRecurringActivities(
 
   return {
     readSchedule: step(() => undefined),
-    /** Where the bank answers within a moment, it settles the billing, too. */
+    /** Settles the billing, too, where the bank answers within a moment. */
     chargeBilling: async (scheduleId: string, reportedUntil: number): Promise<ScheduleState> => {
       const charged = await actOn(scheduleId, reportedUntil, chargeBilling);
       const { open, schedule, facts } = charged;

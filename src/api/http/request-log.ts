@@ -25,7 +25,7 @@ declare global {
       /** Absent until it is known. */
       caller?: Caller;
       tokenRequest?: TokenRequestNote;
-      /** Of the person who makes the call by the console. */
+      /** The session of a person who calls by the console. */
       consoleSession?: { via: 'console'; sessionId: string };
       /** The span of the request, where it is traced. */
       trace?: { trace_id?: string; span_id?: string };

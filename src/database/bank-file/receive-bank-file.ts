@@ -152,7 +152,7 @@ async function requireRoom(trx: Transaction, bankId: string, linesPerDay: number
   if (left.files < 0 || left.lines < 0) throw await sentEnough(trx, linesPerDay);
 }
 
-/** What a bank may still send today; less than nothing, once it has sent more. */
+/** Files and lines that a bank may still send today; below zero once it has sent more. */
 export function leftOfDay(
   db: Executor,
   bankId: string,

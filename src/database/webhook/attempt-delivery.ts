@@ -69,7 +69,7 @@ export interface Unattempted extends DeliveryToAttempt {
   claimed: boolean;
 }
 
-/** What came of sending a webhook. */
+/** The result of sending a webhook. */
 export interface SendOutcome {
   durationMs: number;
   /** `no` only where not a byte of the body can have left. */
