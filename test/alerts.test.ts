@@ -10,7 +10,7 @@ const { groups } = parse(readFileSync(join(__dirname, '..', 'deploy/prometheus/a
 const rules = groups.flatMap((group) => group.rules);
 
 /** Gauges with a number only where something waits, or once the books were compared. */
-const ONLY_WHERE_THERE_IS_ONE = ['assent_exceptions_oldest_age_seconds', 'assent_books_differences'];
+const ONLY_WHERE_THERE_IS_ONE = ['assent_books_differences'];
 
 test('a number that an alert goes by does not vanish untold, where Postgres or Temporal cannot say it', () => {
   const goneBy = rules

@@ -92,11 +92,9 @@ async function unlessLate<Figure>(reading: Promise<Figure>): Promise<Figure | nu
 }
 
 function exceptionsOf(unresolved: Awaited<ReturnType<typeof unresolvedExceptions>>) {
-  const kinds = unresolved.map(({ count, investigating, ...one }) => ({
-    ...one,
-    open: count - investigating,
-    investigating,
-  }));
+  const kinds = unresolved
+    .filter(({ count }) => count > 0)
+    .map(({ count, investigating, ...one }) => ({ ...one, open: count - investigating, investigating }));
   const total = (state: 'open' | 'investigating') => kinds.reduce((sum, one) => sum + one[state], 0);
   const isMinimum = kinds.some((one) => one.isMinimum);
   return { open: total('open'), investigating: total('investigating'), isMinimum, kinds };

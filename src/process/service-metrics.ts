@@ -131,7 +131,7 @@ function measureBooks(registry: Registry, db: Executor): void {
   });
   gauge(registry, {
     name: 'assent_exceptions_oldest_age_seconds',
-    help: 'For how long the oldest of these has been open.',
+    help: 'For how long the oldest of these has been open, 0 where there is none.',
     label: 'kind',
     readEach: byKind(unresolved, ({ oldestAgeS }) => oldestAgeS),
   });

@@ -254,25 +254,25 @@ interface Backlog {
   isMinimum: boolean;
   /** Exceptions that an operator investigates. */
   investigating: number;
-  /** Age of the oldest exception, in seconds. */
+  /** Age of the oldest exception, in seconds; 0 without any. */
   oldestAgeS: number;
 }
 
 /** The count stops here for each kind, so that one bad bank file hides no other kind. */
 const COUNTED_MAX = 10_000;
 
-/** The oldest unresolved exceptions, counted by kind. */
+/** The oldest unresolved exceptions, counted by kind; also of a kind that has none. */
 export async function unresolvedExceptions(db: Executor): Promise<Backlog[]> {
   return db.rows<Backlog>`
     SELECT k.kind, counted.*
     FROM unnest(${EXCEPTION_KINDS}::text[]) AS k (kind) CROSS JOIN LATERAL (
       SELECT count(*)::int AS count, count(*) = ${COUNTED_MAX} AS is_minimum,
         count(*) FILTER (WHERE state = 'investigating')::int AS investigating,
-        extract(epoch FROM clock_timestamp() - min(recorded_at))::float8 AS oldest_age_s
+        coalesce(extract(epoch FROM clock_timestamp() - min(recorded_at)), 0)::float8 AS oldest_age_s
       FROM (SELECT state, recorded_at FROM reconciliation_exceptions
       WHERE kind = k.kind AND state <> 'resolved'
             ORDER BY recorded_at, id LIMIT ${COUNTED_MAX}) AS oldest) AS counted
-    WHERE counted.count > 0 ORDER BY k.kind`;
+    ORDER BY k.kind`;
 }
 
 /** A hundred banks at their limit of open exceptions: a second of Postgres. */
