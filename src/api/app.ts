@@ -12,7 +12,7 @@ import { transactionRoutes } from './billing/transaction';
 import { transactionSearchRoutes } from './billing/transaction-search';
 import { passkeyRoutes } from './console/passkey';
 import { personRoutes } from './console/persons';
-import { waitingActRoutes } from './console/waiting-acts';
+import { personActRoutes } from './console/person-acts';
 import { customerRoutes } from './customer/customer';
 import { decisionRoutes } from './customer/decision';
 import { deviceRoutes } from './customer/device';
@@ -55,6 +55,6 @@ export function routes({ config }: Pick<ApiDeps, 'config'>): Route[] {
 
 /** The console's own rows, which are in no document, and not there for API clients. */
 export function consoleRoutes(table: readonly Route[]): Route[] {
-  const rows: Route[] = [...personRoutes, ...passkeyRoutes, ...waitingActRoutes(() => [...table, ...rows])];
+  const rows: Route[] = [...personRoutes, ...passkeyRoutes, ...personActRoutes(() => [...table, ...rows])];
   return rows;
 }

@@ -24,7 +24,7 @@ import { ROLES, TRUST_LEVELS, type Role, type TrustLevel } from '../domain/entit
 import { OperatorError } from '../domain/failures';
 import { inMoney, parseDecimalAmount } from '../domain/money';
 import { NAME_MAX, parseText } from '../domain/plain-text';
-import { shownLimit, type TwoPersonLimit } from '../domain/two-person';
+import { shownLimit, type TwoPersonLimit } from '../domain/person-act';
 import { letAttemptsEnd } from './attempts-under-way';
 import { command, onEngine, shownOnce, unknownEntity, type Outcome } from './command';
 import {

@@ -23,7 +23,7 @@ export const ID_NAME: Record<IdKind, string> = {
   exception: 'a reconciliation exception',
   statement: 'a bank’s statement',
   person: 'a person',
-  waitingAct: 'an act that waits for a second person',
+  personAct: 'an act that waits for a second person',
 };
 
 const KINDS = Object.keys(ID_PREFIX) as IdKind[];

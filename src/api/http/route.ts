@@ -30,7 +30,7 @@ import { acceptOnce, readIdempotencyKey } from './idempotency';
 import { canonicalJson, parseJson } from './json';
 import type { Operation, Tag } from './operation';
 import { keepAct } from '../../database/person-act/person-act';
-import { countedAct, waitingReply, type Moves } from './second-person';
+import { countedAct, waitingReply, type Moves } from './judge-person-act';
 import { BodySlot, type Slots } from './slots';
 import { meterCaller, meterItems, type Bucket } from './rate-limit';
 import { requestIdOf } from './request-log';

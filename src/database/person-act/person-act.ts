@@ -1,6 +1,6 @@
 import { Failure, type FailureCode } from '../../domain/failures';
 import type { PersonRole } from '../../domain/person';
-import { ACT_WINDOW, waitsForSecond, type ActState } from '../../domain/two-person';
+import { ACT_WINDOW, waitsForSecond, type ActState } from '../../domain/person-act';
 import { lockEntity } from '../entity/lock-entity';
 import { newId } from '../identifier/new-id';
 import { decrypt, encrypt, type EncryptedPlace } from '../keyring/encrypt';
@@ -67,7 +67,7 @@ export async function judgeAct(
   const waits = amount === null || waitsForSecond({ above: BigInt(limit.above ?? 0), alone, amount });
   if (waits) await refuseMoreThanWait(trx, personId);
   const state = waits ? 'waiting' : 'alone';
-  return { ...asked, actId: newId('waitingAct'), entityId: limit.entityId, amount, currency, state };
+  return { ...asked, actId: newId('personAct'), entityId: limit.entityId, amount, currency, state };
 }
 
 /** SQL: whether an act `a` waits, and its time is not over. */

@@ -1,4 +1,4 @@
-import type { TwoPersonLimit } from '../../domain/two-person';
+import type { TwoPersonLimit } from '../../domain/person-act';
 import type { Executor, Transaction } from '../pool/connection';
 import { act, type Actor } from '../record/audit-event';
 

@@ -44,7 +44,7 @@ export const ID_PREFIX = {
   exception: 'exc',
   statement: 'stm',
   person: 'psn',
-  waitingAct: 'act',
+  personAct: 'act',
 } as const;
 
 export type IdKind = keyof typeof ID_PREFIX;

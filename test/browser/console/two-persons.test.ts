@@ -165,7 +165,7 @@ it('who asked for an act that lapsed since yesterday is told so', async () => {
     [clerk, 49],
   ] as const) {
     await lapse(hours);
-    const asked = page.waitForResponse(/waiting-acts$/);
+    const asked = page.waitForResponse(/person-acts$/);
     await goTo(page, 'overview');
     await (await asked).finished();
     await reads(page, 'Charged');

@@ -9,13 +9,13 @@ import { AmountField, Badge, Facts, RecordLink } from './parts';
 import { send } from './persons';
 import { stateInWords } from './words';
 
-/** As `src/api/console/waiting-acts.ts` shows them. */
+/** As `src/api/console/person-acts.ts` shows them. */
 interface Acts {
-  acts: WaitingAct[];
+  acts: PersonAct[];
   twoPersonAbove: Record<string, number> | null;
 }
 
-interface WaitingAct {
+interface PersonAct {
   actId: string;
   personId: string;
   operation: string;
@@ -35,7 +35,7 @@ interface WaitingAct {
   whyNot?: string;
 }
 
-const ACTS = '/v1/console/waiting-acts';
+const ACTS = '/v1/console/person-acts';
 
 const OPERATIONS = new Map([
   ['initiateRefund', 'Refund'],
@@ -58,7 +58,7 @@ const DAY_MS = 86_400_000;
 /** How many acts the reader may decide, and how many of the reader's own lapsed within a day. */
 export async function countActs(by: string) {
   const { acts } = (await ask(ACTS)) as unknown as Acts;
-  const isLate = ({ state, personId, lapsesAt }: WaitingAct) =>
+  const isLate = ({ state, personId, lapsesAt }: PersonAct) =>
     state === 'lapsed' && personId === by && Date.parse(lapsesAt) > Date.now() - DAY_MS;
   return {
     toDecide: acts.filter(({ state, whyNot }) => state === 'waiting' && whyNot === undefined).length,
@@ -134,12 +134,12 @@ export function Waiting() {
   );
 }
 
-function titleOf({ operation, amount, currency }: WaitingAct) {
+function titleOf({ operation, amount, currency }: PersonAct) {
   const sum = amount !== null && currency !== null ? `, ${money(amount, currency)}` : '';
   return `${OPERATIONS.get(operation) ?? operation}${sum}`;
 }
 
-function OneAct({ of: one, among, done }: { of: WaitingAct; among: WaitingAct[]; done: Done }) {
+function OneAct({ of: one, among, done }: { of: PersonAct; among: PersonAct[]; done: Done }) {
   const moment = useMoment();
   const title = titleOf(one);
   const waits = one.state === 'waiting';

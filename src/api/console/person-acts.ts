@@ -12,7 +12,7 @@ import type { Executor, Transaction } from '../../database/pool/connection';
 import { recordAuditEvent } from '../../database/record/audit-event';
 import { Failure, FAILURES, invalidRequest, type FailureCode } from '../../domain/failures';
 import { formatIfAny, parseAmount } from '../../domain/money';
-import { decisionRefusal, shownLimit } from '../../domain/two-person';
+import { decisionRefusal, shownLimit } from '../../domain/person-act';
 import { actorOf, type Accepted, type BodyCall, type Call, type PathCall } from '../http/call';
 import { personOf } from '../http/caller';
 import { id } from '../http/request-fields';
@@ -21,7 +21,7 @@ import { consoleRow } from './row';
 
 /** Acts that wait for a second person, and the limit beyond which they do. */
 
-const actPath = z.strictObject({ actId: id('waitingAct') });
+const actPath = z.strictObject({ actId: id('personAct') });
 type ActCall = PathCall<typeof actPath>;
 
 const limitBody = z.strictObject({
@@ -145,18 +145,18 @@ async function putLimit(call: BodyCall<typeof limitBody>) {
   });
 }
 
-const ACTS = '/v1/console/waiting-acts';
+const ACTS = '/v1/console/person-acts';
 const DECISION = { person: 'clerk', params: actPath } as const;
 
 /** @param table where an act finds its row again */
-export const waitingActRoutes = (table: () => readonly Route[]) => [
-  consoleRow('get', ACTS, { id: 'listWaitingActs', takes: { person: 'viewer' }, handle: showActs }),
+export const personActRoutes = (table: () => readonly Route[]) => [
+  consoleRow('get', ACTS, { id: 'listPersonActs', takes: { person: 'viewer' }, handle: showActs }),
   consoleRow('post', `${ACTS}/:actId/approve`, {
-    id: 'approveWaitingAct',
+    id: 'approvePersonAct',
     takes: DECISION,
     handle: approving(table),
   }),
-  consoleRow('post', `${ACTS}/:actId/refuse`, { id: 'refuseWaitingAct', takes: DECISION, handle: refuse }),
+  consoleRow('post', `${ACTS}/:actId/refuse`, { id: 'refusePersonAct', takes: DECISION, handle: refuse }),
   consoleRow('put', '/v1/console/two-person-limit', {
     id: 'setTwoPersonLimit',
     takes: { person: 'admin', body: limitBody, moves: 'always' },

@@ -28,7 +28,7 @@ let parties: Parties;
 let asker: Colleague;
 let other: Colleague;
 
-const ACTS = '/v1/console/waiting-acts';
+const ACTS = '/v1/console/person-acts';
 const LIMIT = '/v1/console/two-person-limit';
 const WAITS = { status: 202, body: { success: true, code: 'waiting_for_second' } };
 /** Kobo. */

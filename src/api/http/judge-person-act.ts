@@ -9,7 +9,7 @@ import {
 import type { Transaction } from '../../database/pool/connection';
 import { recordAuditEvent } from '../../database/record/audit-event';
 import type { PersonRole } from '../../domain/person';
-import { ACT_WINDOW } from '../../domain/two-person';
+import { ACT_WINDOW } from '../../domain/person-act';
 import type { Reply } from './answer';
 import { actorOf, type Call } from './call';
 

@@ -1,5 +1,5 @@
 import { PERSON_ROLES } from '../../src/domain/person';
-import { decisionRefusal, waitsForSecond } from '../../src/domain/two-person';
+import { decisionRefusal, waitsForSecond } from '../../src/domain/person-act';
 
 describe('an act waits for a second person', () => {
   it.each([
