@@ -2,7 +2,7 @@
  * Bookings that are expected of banks, the files of bookings that banks send, and the differences.
  */
 export const sql = `
-    CREATE TABLE bank_statements (
+    CREATE TABLE bank_files (
       id              text PRIMARY KEY CHECK (id ~ '^stm_'),
       bank_id         text NOT NULL REFERENCES entities,
       sha256          bytea NOT NULL CHECK (length(sha256) = 32),
@@ -32,19 +32,19 @@ export const sql = `
         OR matched + duplicates + unknown_here + amount_differs + malformed + pending = lines)
     );
     -- The bytes of a withdrawn file may be sent again.
-    CREATE UNIQUE INDEX bank_statements_of_file ON bank_statements (bank_id, sha256, covered_from, covered_through)
+    CREATE UNIQUE INDEX bank_files_of_file ON bank_files (bank_id, sha256, covered_from, covered_through)
       NULLS NOT DISTINCT WHERE status <> 'withdrawn';
-    CREATE INDEX bank_statements_of_bank ON bank_statements (bank_id, recorded_at, id);
-    CREATE INDEX bank_statements_processing ON bank_statements (id) WHERE status = 'processing';
-    COMMENT ON COLUMN bank_statements.begins IS 'The first day of the file';
-    COMMENT ON COLUMN bank_statements.pending IS
+    CREATE INDEX bank_files_of_bank ON bank_files (bank_id, recorded_at, id);
+    CREATE INDEX bank_files_processing ON bank_files (id) WHERE status = 'processing';
+    COMMENT ON COLUMN bank_files.begins IS 'The first day of the file';
+    COMMENT ON COLUMN bank_files.pending IS
       'Lines with the reference of a charge or refund that had not ended';
-    COMMENT ON COLUMN bank_statements.reaches IS
+    COMMENT ON COLUMN bank_files.reaches IS
       'The last day of the file for each currency, and under * for all';
-    COMMENT ON COLUMN bank_statements.not_kept IS
+    COMMENT ON COLUMN bank_files.not_kept IS
       'Differences of its lines that are counted alone, for those of its bank''s day took enough bytes';
 
-    CREATE TABLE bank_statement_pages (
+    CREATE TABLE bank_file_pages (
       statement_id text CHECK (statement_id ~ '^stm_'),
       -- How many lines come before it.
       position     int CHECK (position >= 0),
@@ -52,34 +52,34 @@ export const sql = `
       staged_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
       PRIMARY KEY (statement_id, position)
     );
-    CREATE INDEX bank_statement_pages_staged ON bank_statement_pages (staged_at);
+    CREATE INDEX bank_file_pages_staged ON bank_file_pages (staged_at);
     -- To sweep it locks rows, which asks for UPDATE of some column.
-    GRANT SELECT, INSERT (statement_id, position, lines), UPDATE (staged_at), DELETE ON bank_statement_pages TO assent_app;
+    GRANT SELECT, INSERT (statement_id, position, lines), UPDATE (staged_at), DELETE ON bank_file_pages TO assent_app;
 
     CREATE TABLE expectations (
       bank_id      text PRIMARY KEY REFERENCES entities,
       begins       date NOT NULL,
-      statement_id text REFERENCES bank_statements
+      statement_id text REFERENCES bank_files
     );
     COMMENT ON TABLE expectations IS 'From which day on bookings are expected in the files of a bank';
     COMMENT ON COLUMN expectations.statement_id IS 'The file that says so; null for an operator';
     GRANT SELECT, INSERT, UPDATE, DELETE ON expectations TO assent_app;
 
     -- Each line of a file that does not match, and what is missing once the file is read.
-    CREATE TABLE bank_statement_differences (
-      statement_id text NOT NULL REFERENCES bank_statements,
+    CREATE TABLE bank_file_differences (
+      statement_id text NOT NULL REFERENCES bank_files,
       -- The page's place, by its first line; missing bookings come after all lines.
       position     int NOT NULL CHECK (position >= 0),
       differences  jsonb NOT NULL,
       counted_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
       PRIMARY KEY (statement_id, position)
     );
-    CREATE INDEX bank_statement_differences_by_time ON bank_statement_differences (counted_at);
+    CREATE INDEX bank_file_differences_by_time ON bank_file_differences (counted_at);
 
     -- While a file is matched, which lines without a booking it has had: the same again is a
     -- duplicate.
-    CREATE TABLE bank_statement_reported (
-      statement_id text NOT NULL REFERENCES bank_statements,
+    CREATE TABLE bank_file_reported (
+      statement_id text NOT NULL REFERENCES bank_files,
       line_hash    bigint NOT NULL,
       PRIMARY KEY (statement_id, line_hash)
     );
@@ -173,10 +173,10 @@ export const sql = `
 
     GRANT SELECT, INSERT (id, bank_id, sha256, covered_from, covered_through, begins, reaches, lines),
       UPDATE (status, matched, duplicates, unknown_here, amount_differs, malformed, pending, missing_at_bank, exceptions,
-        not_kept, kept_bytes, ended_at, withdrawn_at) ON bank_statements TO assent_app;
+        not_kept, kept_bytes, ended_at, withdrawn_at) ON bank_files TO assent_app;
     GRANT SELECT, INSERT (statement_id, position, differences), UPDATE (differences, counted_at), DELETE
-      ON bank_statement_differences TO assent_app;
-    GRANT SELECT, INSERT, DELETE ON bank_statement_reported TO assent_app;
+      ON bank_file_differences TO assent_app;
+    GRANT SELECT, INSERT, DELETE ON bank_file_reported TO assent_app;
     GRANT SELECT, INSERT, UPDATE (amount, booked_on, booked_id, first_matched_by, matched_by, reported_in, ended_at, written_off_at)
       ON expected_bookings TO assent_app;
   `;

@@ -56,7 +56,7 @@ export const SECTIONS: Section[] = [
     pages: [
       ['docs/ledger.md', 'Ledger'],
       ['docs/statements.md', 'Statements'],
-      ['docs/bank-statements.md', 'Bank files'],
+      ['docs/bank-files.md', 'Bank files'],
       ['docs/tamper-evidence.md', 'Tamper evidence'],
     ],
   },

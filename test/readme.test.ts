@@ -209,10 +209,10 @@ describe('what other pages show, with what a reader has in its place', () => {
     expect(events.map(({ eventId }) => eventId)).not.toContain(await paste('printf %s "$LAST_EVENT_ID"', ''));
   });
 
-  test('bank-statements.md: its file is taken from the bank, and from the operator', async () => {
-    const [file] = page('bank-statements').filter(({ language }) => language === 'csv');
+  test('bank-files.md: its file is taken from the bank, and from the operator', async () => {
+    const [file] = page('bank-files').filter(({ language }) => language === 'csv');
     await paste(`cat > statement.csv << EOF\n${inPlace(file?.text ?? '').replaceAll('"', '')}EOF`, '');
-    const [sent, matched] = await run('bank-statements');
+    const [sent, matched] = await run('bank-files');
 
     expect(JSON.parse(sent ?? '')).toMatchObject({ data: { statementId: expect.stringMatching(/^stm_/) } });
     expect(matched).toMatch(/unknown here/i);

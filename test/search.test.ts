@@ -60,7 +60,7 @@ test.each([
   ['AssentIsDown', 'operations'],
   ['kubernetes', 'kubernetes'],
   ['delete customer data', 'retention'],
-  ['camt', 'bank-statements'],
+  ['camt', 'bank-files'],
   ['books verify', 'tamper-evidence'],
   ['unanswered exception', 'concepts/exception'],
 ])('"%s" finds first what answers it, in %s, and no decision before another page', (words, page) => {

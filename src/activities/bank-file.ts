@@ -19,7 +19,7 @@ export interface BankFileActivities {
   findMissingAtBank(statementId: string): Promise<void>;
   openExceptions(statementId: string): Promise<void>;
   /** @returns the results of the lines, in words */
-  completeStatement(statementId: string): Promise<{ status: BankFileStatus; counts: string }>;
+  completeBankFile(statementId: string): Promise<{ status: BankFileStatus; counts: string }>;
 }
 
 /** @param bookingDays business days that banks have to book what settled */
@@ -31,7 +31,7 @@ export function createBankFileActivities(
   const matchingOf = (statementId: string): Matching => ({
     db,
     bookingDays,
-    workflowId: workflowIds.bankStatement(statementId),
+    workflowId: workflowIds.bankFile(statementId),
     heartbeat,
   });
 
@@ -40,12 +40,12 @@ export function createBankFileActivities(
     endExplained: (statementId) => judgeFile(matchingOf(statementId), statementId),
     findMissingAtBank: (statementId) => findMissing(matchingOf(statementId), statementId),
     openExceptions: (statementId) => openDifferences(matchingOf(statementId), statementId),
-    async completeStatement(statementId) {
+    async completeBankFile(statementId) {
       await completeBankFile(matchingOf(statementId), statementId);
       const { status, summary } = await readBankFile(db, statementId);
       const { lines, matched, duplicates, unknownHere, missingAtBank, amountDiffers, malformed, pending } =
         summary;
-      log.info({ statementId, status, lines }, 'a bank statement has ended');
+      log.info({ statementId, status, lines }, 'a bank file has ended');
       const counts = `${matched} matched, ${counted(duplicates, 'duplicates')}, ${unknownHere} unknown here, ${missingAtBank} missing at the bank, ${amountDiffers} with another amount, ${malformed} malformed, ${pending} pending`;
       return { status, counts };
     },

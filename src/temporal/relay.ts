@@ -270,7 +270,7 @@ const PRIORITY_OF: Partial<Record<string, number>> = {
   [WORKFLOW_TYPE.intent]: 1,
   [WORKFLOW_TYPE.refund]: 2,
   [WORKFLOW_TYPE.customerMigration]: 5,
-  [WORKFLOW_TYPE.bankStatement]: 5,
+  [WORKFLOW_TYPE.bankFile]: 5,
 };
 const USUAL_PRIORITY = 3;
 

@@ -47,7 +47,7 @@ export const CUSTOMER_MIGRATIONS: Partial<WorkerOptions> = {
 };
 
 /** Steps of statements, each of transactions of some tens of milliseconds, one after the other. */
-export const BANK_STATEMENTS: Partial<WorkerOptions> = {
+export const BANK_FILES: Partial<WorkerOptions> = {
   maxConcurrentActivityTaskExecutions: 1,
   maxConcurrentActivityTaskPolls: 1,
 };

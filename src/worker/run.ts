@@ -12,7 +12,7 @@ import {
   TASK_QUEUE,
   WEBHOOK_TASK_QUEUE,
 } from '../domain/workflow/messages';
-import { BANK_STATEMENTS, BILLING, CUSTOMER_MIGRATIONS, SCHEDULES, WEBHOOKS } from './capacity';
+import { BANK_FILES, BILLING, CUSTOMER_MIGRATIONS, SCHEDULES, WEBHOOKS } from './capacity';
 import type { WorkerTraces } from './tracing';
 import { isNativeError } from 'node:util/types';
 import { isGrpcServiceError, ServiceError } from '@temporalio/client';
@@ -41,7 +41,7 @@ export function createWorkers({ workflowBundle, traces, ...served }: Served): Pr
       { taskQueue: RECURRING_TASK_QUEUE, workflowBundle, ...SCHEDULES },
       { taskQueue: WEBHOOK_TASK_QUEUE, workflowBundle, ...WEBHOOKS },
       { taskQueue: CUSTOMER_MIGRATION_TASK_QUEUE, ...CUSTOMER_MIGRATIONS },
-      { taskQueue: BANK_FILE_TASK_QUEUE, ...BANK_STATEMENTS },
+      { taskQueue: BANK_FILE_TASK_QUEUE, ...BANK_FILES },
     ].map((own) =>
       Worker.create({
         ...served,

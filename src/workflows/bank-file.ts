@@ -31,13 +31,13 @@ const { deliverFirstAttempts } = proxyLocalActivities<WebhookActivities>(
  *
  * @param statementId the statement and its pages are there before this starts
  */
-export async function bankStatement(statementId: string): Promise<void> {
+export async function bankFile(statementId: string): Promise<void> {
   await steps.matchLines.executeWithOptions({ summary: 'Match the lines' }, [statementId]);
   await steps.endExplained.executeWithOptions({ summary: 'End what the lines explain' }, [statementId]);
   await steps.findMissingAtBank.executeWithOptions({ summary: 'Find what the bank lacks' }, [statementId]);
   await steps.openExceptions.executeWithOptions({ summary: 'Open what differs' }, [statementId]);
   await deliverFirstAttempts(workflowInfo().workflowId, ['exception.opened']);
-  const { status, counts } = await steps.completeStatement.executeWithOptions(
+  const { status, counts } = await steps.completeBankFile.executeWithOptions(
     { summary: 'Complete the file' },
     [statementId],
   );

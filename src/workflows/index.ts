@@ -1,4 +1,4 @@
-export { bankStatement } from './bank-file';
+export { bankFile } from './bank-file';
 export { billingRequest } from './billing-request';
 export { chain, verify } from './books';
 export { consent } from './consent';

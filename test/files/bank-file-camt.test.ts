@@ -39,8 +39,8 @@ test('an entry that takes another back says so, and its period where it begins',
   expect(begun).toEqual(['2026-03-02']);
 });
 
-test('the entry that docs/bank-statements.md shows is a line', async () => {
-  const [shown] = blocksRunBy('test/files/bank-file-camt.test.ts', 'docs/bank-statements.md');
+test('the entry that docs/bank-files.md shows is a line', async () => {
+  const [shown] = blocksRunBy('test/files/bank-file-camt.test.ts', 'docs/bank-files.md');
   expect(await read(shown?.text ?? '')).toEqual([
     line(1, 'FT26061A01', '2026-03-02', 150_000n, { reference: '7Q2MXK4TVWYZ23ABCDEFGHJK' }),
   ]);

@@ -40,8 +40,8 @@ test.each([1, 7, 100_000])(
   },
 );
 
-test('the lines that docs/bank-statements.md shows are lines', async () => {
-  const [shown] = blocksRunBy('test/files/bank-file-csv.test.ts', 'docs/bank-statements.md');
+test('the lines that docs/bank-files.md shows are lines', async () => {
+  const [shown] = blocksRunBy('test/files/bank-file-csv.test.ts', 'docs/bank-files.md');
   expect(await read(shown?.text ?? '')).toEqual([
     line(2, 'FT26061A01', '2026-03-02', 150_000n, { reference: '7Q2MXK4TVWYZ23ABCDEFGHJK' }),
     line(3, 'FT26062B01', '2026-03-03', 49_999n, { direction: 'credit' }),

@@ -50,7 +50,7 @@ export async function attackWithBankFile(
   const { status, summary } = await matched(`${url}/${data.statementId}`, authorization, signal);
   if (status !== 'completed' || summary['unknownHere'] !== LINES)
     findings.push(`of ${LINES} unknown lines ${summary['unknownHere']} were counted, and it is ${status}`);
-  const opened = await count('SELECT exceptions AS n FROM bank_statements WHERE id = $1', data.statementId);
+  const opened = await count('SELECT exceptions AS n FROM bank_files WHERE id = $1', data.statementId);
   if (opened > EXCEPTIONS_MAX) findings.push(`a file of ${LINES} lines opened ${opened} exceptions`);
   const grown = (await bytes()) - before;
   if (grown > GROWTH_MAX_BYTES) findings.push(`a file of ${LINES} lines took ${grown} bytes of the disk`);
@@ -58,7 +58,7 @@ export async function attackWithBankFile(
   const body = await second.text();
   if (second.status !== 429 || second.headers.get('retry-after') === null)
     findings.push(`a file beyond the lines of a day was answered ${second.status}: ${body}`);
-  const left = await count('SELECT count(*) AS n FROM bank_statement_pages');
+  const left = await count('SELECT count(*) AS n FROM bank_file_pages');
   if (left > 0) findings.push(`a refused file has left ${left} pages`);
   say(`A bank's file of ${LINES} lines: ${opened} exceptions, ${(grown / 1e6).toFixed(1)} MB`);
   return findings;

@@ -184,7 +184,7 @@ const UNDER_WAY: Record<string, () => UnderWay> = {
     },
   }),
   'a statement of a bank': () => ({
-    step: { on: 'DELETE', table: 'bank_statement_pages', at: 'row' },
+    step: { on: 'DELETE', table: 'bank_file_pages', at: 'row' },
     async begin() {
       const { billingRequestId, reference } = await merchant.charge({ paymentIDs: [paymentID] }, 10);
       await merchant.hears('billing.response', billingRequestId);
@@ -202,7 +202,7 @@ const UNDER_WAY: Record<string, () => UnderWay> = {
       const { statementId } = body.data as { statementId: string };
       const statement = async () => (await bank.api.get(`/v1/bank/statements/${statementId}`)).body.data;
       return {
-        handle: temporal.workflow.getHandle(idOf.bankStatement(statementId)),
+        handle: temporal.workflow.getHandle(idOf.bankFile(statementId)),
         status: async () => (await statement())['status'],
         end: 'completed',
         outcome: async () => [(await statement())['summary'], await openedExceptions()],

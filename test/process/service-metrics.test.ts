@@ -26,7 +26,7 @@ it('a batch that is not done is measured by its age, for nobody else may notice 
   await insert('bat_03', 'processing', '1 hour');
   const seconds = (await ageOf('customer-migrations')) ?? 0;
   expect(Math.round(seconds / 3600)).toBe(2);
-  expect(await ageOf('bank-statements')).toBe(0);
+  expect(await ageOf('bank-files')).toBe(0);
   await asSchemaLogin(test.url, `DELETE FROM customer_batches WHERE id IN ('bat_01', 'bat_02', 'bat_03')`);
 });
 

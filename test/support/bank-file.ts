@@ -17,7 +17,7 @@ import {
 export const matchingOf = (db: Database, statementId: string): Matching => ({
   db,
   bookingDays: 2,
-  workflowId: `bank-statement/${statementId}`,
+  workflowId: `bank-file/${statementId}`,
   heartbeat: () => undefined,
 });
 
@@ -105,5 +105,5 @@ export async function acceptFile(
 /** Opens the exception of a booking, as a file of the bank does. @returns its id */
 export async function openBookingCase(trx: Executor, of: NewException & BookingInDoubt): Promise<string> {
   await trx.rows`SELECT FROM billing_requests WHERE id = ${of.billingRequestId} FOR UPDATE`;
-  return String((await openExceptions(trx, 'bank', [of], 'bank-statement/stm_1')).get(0));
+  return String((await openExceptions(trx, 'bank', [of], 'bank-file/stm_1')).get(0));
 }

@@ -79,11 +79,11 @@ export const RUNS: Record<string, Run[]> = {
     { page: 'docs/guides/merchant.md', language: 'python' },
     sh('docs/guides/testing.md'),
     { page: 'packages/client/README.md', language: 'ts' },
-    ...['webhooks', 'bank-statements', 'ledger', 'statements', 'tamper-evidence'].map((name) =>
+    ...['webhooks', 'bank-files', 'ledger', 'statements', 'tamper-evidence'].map((name) =>
       sh(`docs/${name}.md`),
     ),
     sh('docs/operations.md', (block) => asksForMore(block) && !needsOthers(block)),
-    { page: 'docs/bank-statements.md', language: 'csv' },
+    { page: 'docs/bank-files.md', language: 'csv' },
     { page: 'docs/tamper-evidence.md', language: 'json' },
   ],
   'test/operations.test.ts': [
@@ -100,10 +100,10 @@ export const RUNS: Record<string, Run[]> = {
   'test/client/webhook.test.ts': [{ page: 'docs/webhooks.md', language: 'json' }],
   'test/api/openapi/document.test.ts': [
     { page: 'docs/api.md', language: 'json' },
-    { page: 'docs/bank-statements.md', language: 'json' },
+    { page: 'docs/bank-files.md', language: 'json' },
   ],
-  'test/files/bank-file-csv.test.ts': [{ page: 'docs/bank-statements.md', language: 'csv' }],
-  'test/files/bank-file-camt.test.ts': [{ page: 'docs/bank-statements.md', language: 'xml' }],
+  'test/files/bank-file-csv.test.ts': [{ page: 'docs/bank-files.md', language: 'csv' }],
+  'test/files/bank-file-camt.test.ts': [{ page: 'docs/bank-files.md', language: 'xml' }],
 };
 
 /** Blocks of a page for this test, in their order. */

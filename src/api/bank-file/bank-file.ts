@@ -74,7 +74,7 @@ const summaryShown = z
   })
   .meta({ id: 'BankStatementSummary' });
 
-const sentStatement = z.strictObject({
+const sentFile = z.strictObject({
   statementId: shown.id('statement'),
   status: oneOf(
     ['processing', 'completed', 'failed', 'withdrawn'],
@@ -83,7 +83,7 @@ const sentStatement = z.strictObject({
   ),
 });
 
-const bankStatement = sentStatement
+const bankFile = sentFile
   .extend({
     summary: summaryShown,
     differencesUrl: shown.words(
@@ -97,7 +97,7 @@ const bankStatement = sentStatement
 
 const dayOfFile = (description: string, example: string) => shown.day(description, example).nullable();
 
-const listedStatement = sentStatement
+const listedFile = sentFile
   .extend({
     createdAt: shown.moment('When it had arrived'),
     from: dayOfFile('Its first day: the `from` that you said, or that of its earliest line', '2026-03-01'),
@@ -106,7 +106,7 @@ const listedStatement = sentStatement
   })
   .meta({ id: 'ListedBankStatement' });
 
-const bankStatements = shown.pageOf('statements', listedStatement).extend({
+const bankFiles = shown.pageOf('statements', listedFile).extend({
   reached: z.record(z.string(), shown.day('The last day', '2026-03-31')).meta({
     description:
       'The last day that your completed statements reach, by the code of each currency in which you have settlements or lines; without a code where they reach none',
@@ -154,9 +154,9 @@ function bankFileBody(): LongBody<ArrivedBankFile, CoveredDays> {
 
 function sendStatement({ accept, body, caller, deps }: Call<ArrivedBankFile, CoveredDays>) {
   return accept(async (trx) => {
-    const statement = await acceptBankFile(trx, caller.entityId, body, deps.config.STATEMENT_LINES_PER_DAY);
-    const { statementId, status } = statement;
-    return { message: messageOf(statement), data: { statementId, status } };
+    const file = await acceptBankFile(trx, caller.entityId, body, deps.config.STATEMENT_LINES_PER_DAY);
+    const { statementId, status } = file;
+    return { message: messageOf(file), data: { statementId, status } };
   });
 }
 
@@ -173,24 +173,24 @@ function messageOf({ status, summary: { lines } }: BankFile): string {
 async function listStatements({ caller, query, deps: { db } }: QueryCall<typeof statementsQuery>) {
   const found = await listBankFiles(db, caller.entityId, query);
   const { message, data } = listAnswer(['statement', 'statements'], found, query, (file) =>
-    shown.fieldsOf(listedStatement, file),
+    shown.fieldsOf(listedFile, file),
   );
   return { message, data: { ...data, reached: await readReached(db, caller.entityId) } };
 }
 
 async function showStatement({ caller, deps, params }: PathCall<typeof statementPath>) {
-  const statement = await readBankFile(deps.db, params.statementId, caller.entityId);
-  const differencesUrl = `/v1/bank/statements/${statement.statementId}/differences.csv`;
-  const fields = shown.fieldsOf(bankStatement, statement);
+  const file = await readBankFile(deps.db, params.statementId, caller.entityId);
+  const differencesUrl = `/v1/bank/statements/${file.statementId}/differences.csv`;
+  const fields = shown.fieldsOf(bankFile, file);
   return {
-    message: messageOf(statement),
-    data: { ...fields, differencesUrl, completedAt: statement.endedAt },
+    message: messageOf(file),
+    data: { ...fields, differencesUrl, completedAt: file.endedAt },
   };
 }
 
 async function differencesFile({ caller, deps, params }: PathCall<typeof statementPath>) {
-  const statement = await readBankFile(deps.db, params.statementId, caller.entityId);
-  return { fileName: 'differences.csv', ...contentOf(deps.db, statement) };
+  const file = await readBankFile(deps.db, params.statementId, caller.entityId);
+  return { fileName: 'differences.csv', ...contentOf(deps.db, file) };
 }
 
 const route = section('Reconciliation');
@@ -205,7 +205,7 @@ export const bankFileRoutes = () => [
       'Compares what you have booked with what the network expects you to book: charges, refunds and reversals under the `bankTransactionId` that you gave, and the credit of a payment between customers under its reference. A line with that id, amount, currency and side is matched. So is one with the reference of a charge or refund that no other line has. A line that settles nothing is an exception of its charge or refund until a line of the whole amount on the other side takes it back. A booking that none of your files has is missing once the files reach two business days past its settlement day. Each difference becomes a reconciliation exception, once however many statements tell of it; at most 1 000 of a file do, and at most 10 000 of yours are open: the rest is counted, and stands in the differences, which are kept up to 16 MiB of your files of a day. `direction` is the customer’s side: a charge is a `debit`, a refund a `credit`. In a camt.053 the id is `AcctSvcrRef`, the reference `EndToEndId`. A line that is malformed is counted and stops nothing. The file may have 1 GiB, and is read while it arrives, at 256 KiB a second or more. The same file again, with the same `from` and `through`, is the same statement. You may send 1 000 files a day, with 2 000 000 lines in all: a file that passes them is a 429 and leaves nothing.',
     takes: { ...BANK, scope: 'manage', query: statementQuery, longBody: bankFileBody(), idempotent: true },
     answers: {
-      202: { description: 'The statement of 5 lines is being matched', data: sentStatement },
+      202: { description: 'The statement of 5 lines is being matched', data: sentFile },
     },
     handle: sendStatement,
   }),
@@ -215,7 +215,7 @@ export const bankFileRoutes = () => [
     description:
       'The statements that you have sent, newest first, and how far they reach: a booking is missing once they reach two business days past its settlement day.',
     takes: { ...BANK, query: statementsQuery },
-    answers: { 200: { description: '1 statement', data: bankStatements } },
+    answers: { 200: { description: '1 statement', data: bankFiles } },
     handle: listStatements,
   }),
   route('get', STATEMENT, {
@@ -227,7 +227,7 @@ export const bankFileRoutes = () => [
     answers: {
       200: {
         description: 'The statement of 5 lines is matched',
-        data: bankStatement,
+        data: bankFile,
         example: { status: 'completed' },
       },
     },

@@ -49,7 +49,7 @@ export async function withdrawExpectations(
   await trx.rows`
     INSERT INTO expectations (bank_id, begins, statement_id)
     SELECT bank_id, begins, id FROM (
-      SELECT *, row_number() OVER (ORDER BY recorded_at, id) AS n FROM bank_statements
+      SELECT *, row_number() OVER (ORDER BY recorded_at, id) AS n FROM bank_files
       WHERE bank_id = ${bankId} AND begins IS NOT NULL AND status <> 'withdrawn') AS file
     WHERE n = 1 OR covered_from IS NOT NULL ORDER BY begins LIMIT 1`;
 }

@@ -26,7 +26,7 @@ export async function dueDays(
   const reaches = await trx.rows<{ currency: string; day: string; country: string | null }>`
   SELECT r.key AS currency, max(r.value) AS day,
     (SELECT country FROM customers WHERE bank_id = ${bankId} ORDER BY id LIMIT 1) AS country
-  FROM bank_statements s, jsonb_each_text(s.reaches) AS r
+  FROM bank_files s, jsonb_each_text(s.reaches) AS r
   WHERE s.bank_id = ${bankId} AND (s.status = 'completed' OR s.id = ${statementId}) GROUP BY 1`;
   return new Map(
     reaches.map(({ currency, day, country }) => [
@@ -53,7 +53,7 @@ function openMissing(trx: Executor, bankId: string, statementId: string, dueBy: 
       AND e.settlement_day <= greatest(r.day, ${ofOthers}::date)
       AND e.settlement_day >= (SELECT begins FROM expectations WHERE bank_id = ${bankId})
       AND NOT EXISTS (
-        SELECT FROM bank_statements o JOIN bank_statement_pages p ON p.statement_id = o.id
+        SELECT FROM bank_files o JOIN bank_file_pages p ON p.statement_id = o.id
         WHERE o.bank_id = ${bankId} AND o.id <> ${statementId} AND o.status = 'processing')
     ORDER BY e.settlement_day, e.identifier LIMIT ${raw(PAGE)}),
   missing AS (
@@ -70,9 +70,9 @@ function openMissing(trx: Executor, bankId: string, statementId: string, dueBy: 
     FROM missing m JOIN billing_requests b ON b.id = m.billing_request_id LEFT JOIN refunds r ON r.id = m.refund_id
     HAVING count(*) > 0),
   kept AS (
-    INSERT INTO bank_statement_differences (statement_id, position, differences)
-    SELECT s.id, s.lines + s.missing_at_bank, page.differences FROM page, bank_statements s WHERE s.id = ${statementId})
-  UPDATE bank_statements s SET missing_at_bank = s.missing_at_bank + page.bookings,
+    INSERT INTO bank_file_differences (statement_id, position, differences)
+    SELECT s.id, s.lines + s.missing_at_bank, page.differences FROM page, bank_files s WHERE s.id = ${statementId})
+  UPDATE bank_files s SET missing_at_bank = s.missing_at_bank + page.bookings,
     kept_bytes = s.kept_bytes + pg_column_size(page.differences) FROM page
   WHERE s.id = ${statementId} RETURNING s.id`;
 }

@@ -94,7 +94,7 @@ export async function endPlaced(trx: Executor, lines: Placed[]): Promise<void> {
 
 /** SQL: whether one of some files, and none of others, covers a day in a currency. */
 const covers = (files: string, others: string, day: string, currency: string) => `EXISTS (
-  SELECT FROM bank_statements s WHERE s.id IN (${files}) AND s.id NOT IN (${others}) AND s.status <> 'withdrawn'
+  SELECT FROM bank_files s WHERE s.id IN (${files}) AND s.id NOT IN (${others}) AND s.status <> 'withdrawn'
     AND ${day} BETWEEN s.begins AND greatest(s.reaches->>${currency}, s.reaches->>'*')::date)`;
 
 const FILES_OF = (row: string) => `${row}.first_matched_by, ${row}.matched_by`;

@@ -65,7 +65,7 @@ const foundMissing = (trx: Transaction, bankId: string) =>
 /** Places lines of the file itself again: a counterpart may come pages before its booking. */
 const placeOfFile: Step = async (trx, { statementId, bankId }, after) => {
   const page = await trx.row<{ position: number }>`
-    SELECT position FROM bank_statement_differences d
+    SELECT position FROM bank_file_differences d
     WHERE statement_id = ${statementId} AND position > ${after === '' ? -1 : Number(after)}
       AND EXISTS (SELECT FROM extra_bookings WHERE matched_by = ${statementId})
     ORDER BY position LIMIT 1`;
@@ -75,7 +75,7 @@ const placeOfFile: Step = async (trx, { statementId, bankId }, after) => {
       (one->>'amount')::bigint AS amount, one->>'currency' AS currency, one->>'direction' AS direction,
       one->>'bankTransactionId' AS id, one->>'reference' AS reference, NULL::text AS problem, false AS is_reversal,
       NULL::text AS exception_id, ${statementId} AS first_reported_in, ${statementId} AS reported_in
-    FROM bank_statement_differences d, jsonb_array_elements(d.differences) AS one
+    FROM bank_file_differences d, jsonb_array_elements(d.differences) AS one
     WHERE d.statement_id = ${statementId} AND d.position = ${page.position} AND one->>'difference' = 'unknown_here'
       AND one->>'billingRequestId' IS NULL`;
   await placeUnknown(trx, bankId, lines);
@@ -128,5 +128,5 @@ async function judge(
   const room = await roomFor(trx, bankId, exceptions);
   const opened = await judgeBookings(trx, billingRequestIds, { dueBy, room, workflowId });
   if (opened === 0) return;
-  await trx.rows`UPDATE bank_statements SET exceptions = exceptions + ${opened} WHERE id = ${statementId}`;
+  await trx.rows`UPDATE bank_files SET exceptions = exceptions + ${opened} WHERE id = ${statementId}`;
 }

@@ -12,7 +12,7 @@ export function listBankFiles(
   bankId: string,
   page: Page<keyof typeof BANK_FILE_SORTS>,
 ): Promise<Listed<BankFile>> {
-  const from = sql`bank_statements WHERE bank_id = ${bankId}`;
+  const from = sql`bank_files WHERE bank_id = ${bankId}`;
   return listPage(
     db,
     {
@@ -30,7 +30,7 @@ export function listBankFiles(
 export async function readReached(db: Executor, bankId: string): Promise<Record<string, string>> {
   const found = await db.rows<{ currency: string; day: string }>`
     WITH reached AS (
-      SELECT r.key AS currency, max(r.value) AS day FROM bank_statements s, jsonb_each_text(s.reaches) AS r
+      SELECT r.key AS currency, max(r.value) AS day FROM bank_files s, jsonb_each_text(s.reaches) AS r
       WHERE s.bank_id = ${bankId} AND s.status = 'completed' GROUP BY 1)
     SELECT own.currency, max(r.day) AS day FROM (
       SELECT currency FROM reached WHERE currency <> '*'

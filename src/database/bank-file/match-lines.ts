@@ -33,7 +33,7 @@ const KEPT_BYTES_PER_DAY = 16 * 1024 ** 2;
  */
 export const roomToKeep = (statementId: string) => sql`
   SELECT sum(o.kept_bytes) < ${raw(KEPT_BYTES_PER_DAY)} AS for_any, sum(o.kept_bytes) < 2 * ${raw(KEPT_BYTES_PER_DAY)} AS for_held
-  FROM bank_statements s JOIN bank_statements o ON o.bank_id = s.bank_id
+  FROM bank_files s JOIN bank_files o ON o.bank_id = s.bank_id
     AND o.recorded_at > s.recorded_at - interval '1 day'
   WHERE s.id = ${statementId}`;
 
@@ -47,8 +47,8 @@ export const roomToKeep = (statementId: string) => sql`
 const matchPlain = (trx: Executor, bankId: string, statementId: string) =>
   trx.row<{ position: number; others: string | null }>`
   WITH page AS (
-    DELETE FROM bank_statement_pages WHERE (statement_id, position) = (
-      SELECT statement_id, position FROM bank_statement_pages WHERE statement_id = ${statementId} ORDER BY position LIMIT 1)
+    DELETE FROM bank_file_pages WHERE (statement_id, position) = (
+      SELECT statement_id, position FROM bank_file_pages WHERE statement_id = ${statementId} ORDER BY position LIMIT 1)
     RETURNING position, lines),
   line AS MATERIALIZED (
     SELECT n, v, (v->>1)::date AS day, (v->>2)::bigint AS amount, v->>3 AS currency, v->>4 AS direction, v->>5 AS id,
@@ -64,7 +64,7 @@ const matchPlain = (trx: Executor, bankId: string, statementId: string) =>
         OR (e.booked_id IS NULL AND e.booked_on = l.day AND e.matched_by <> ${statementId}))
     RETURNING l.n),
   counted AS (
-    UPDATE bank_statements SET matched = matched + (SELECT count(*) FROM plain) WHERE id = ${statementId})
+    UPDATE bank_files SET matched = matched + (SELECT count(*) FROM plain) WHERE id = ${statementId})
   SELECT position, (
     SELECT jsonb_agg(v ORDER BY n)::text FROM line WHERE NOT EXISTS (SELECT FROM plain p WHERE p.n = line.n)) AS others
   FROM page`;
@@ -141,7 +141,7 @@ const matchOthers = (
     WHERE j.displaces AND NOT j.is_repeat),
   extra_kept AS (${keepExtra(bankId)}),
   reported AS (
-    INSERT INTO bank_statement_reported (statement_id, line_hash)
+    INSERT INTO bank_file_reported (statement_id, line_hash)
     SELECT DISTINCT ${statementId}, hash FROM judged WHERE NOT is_booking AND NOT is_repeat
       AND verdict <> 'malformed'
     ON CONFLICT DO NOTHING RETURNING line_hash),
@@ -152,7 +152,7 @@ const matchOthers = (
         ELSE verdict END AS difference
     FROM judged j LEFT JOIN reported t ON t.line_hash = j.hash),
   kept AS (
-    INSERT INTO bank_statement_differences (statement_id, position, differences)
+    INSERT INTO bank_file_differences (statement_id, position, differences)
     SELECT ${statementId}, min(s.position), jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
         'line', s.line, 'difference', s.difference, 'bankTransactionId', s.id, 'bookingDate', s.day, 'direction', s.direction,
         'amount', s.amount::text, 'currency', s.currency, 'reference', left(s.reference, ${raw(REFERENCE_KEPT)}),
@@ -163,7 +163,7 @@ const matchOthers = (
     WHERE s.difference NOT IN ('matched', 'pending') AND CASE s.difference WHEN 'amount_differs' THEN for_held ELSE for_any END
     HAVING count(*) > 0
     RETURNING jsonb_array_length(differences) AS lines, pg_column_size(differences) AS bytes)
-  UPDATE bank_statements s SET matched = s.matched + c.matched, duplicates = s.duplicates + c.duplicates,
+  UPDATE bank_files s SET matched = s.matched + c.matched, duplicates = s.duplicates + c.duplicates,
     unknown_here = s.unknown_here + c.unknown_here, amount_differs = s.amount_differs + c.amount_differs,
     malformed = s.malformed + c.malformed, pending = s.pending + c.pending,
     not_kept = s.not_kept + c.lines - c.matched - c.pending - coalesce(k.lines, 0),

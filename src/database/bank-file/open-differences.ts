@@ -94,7 +94,7 @@ function openNext(
         o."bankTransactionId", o.direction, o."networkAmount" AS amount, o."networkCurrency" AS currency,
         o.amount AS booked_amount, o.currency AS booked_currency, o.reference, o."bookingDate" AS booked_on,
         ${statementId} AS reported_in, o."networkReference"
-      FROM bank_statement_differences d, jsonb_array_elements(d.differences) WITH ORDINALITY AS e (one, n),
+      FROM bank_file_differences d, jsonb_array_elements(d.differences) WITH ORDINALITY AS e (one, n),
         jsonb_to_record(e.one) AS o (difference text, "billingRequestId" text, "refundId" text, "bankTransactionId" text,
           direction text, amount bigint, currency text, reference text, "bookingDate" text, "networkAmount" bigint,
           "networkCurrency" text, "networkReference" text, "exceptionId" text)
@@ -123,11 +123,11 @@ function openNext(
     UPDATE reconciliation_exceptions x SET reported_in = ${statementId}, first_reported_in = coalesce(first_reported_in, ${statementId})
     WHERE x.id IN (SELECT exception_id FROM looked) AND x.reported_in IS DISTINCT FROM ${statementId}),
   counted AS (
-    UPDATE bank_statements SET exceptions = exceptions + ${opened.size} WHERE id = ${statementId}),
+    UPDATE bank_files SET exceptions = exceptions + ${opened.size} WHERE id = ${statementId}),
   unreported AS (
     UPDATE expected_bookings e SET reported_in = NULL FROM looked d
     WHERE d.exception_id IS NULL AND ${isBooking(bankId)} AND e.reported_in = ${statementId})
-  UPDATE bank_statement_differences d SET differences = (
+  UPDATE bank_file_differences d SET differences = (
     SELECT jsonb_agg(e.one || jsonb_strip_nulls(jsonb_build_object('exceptionId', l.exception_id)) ORDER BY e.n)
     FROM jsonb_array_elements(d.differences) WITH ORDINALITY AS e (one, n)
       LEFT JOIN looked l ON l.position = d.position AND l.n = e.n)
@@ -211,7 +211,7 @@ export async function completeBankFile({ db, heartbeat }: Matching, statementId:
   await workOnFile(db, statementId, async (trx, { done, summary }) => {
     const status = done < summary.lines ? 'failed' : 'completed';
     await trx.rows`
-      UPDATE bank_statements SET status = ${status}, ended_at = clock_timestamp() WHERE id = ${statementId}`;
+      UPDATE bank_files SET status = ${status}, ended_at = clock_timestamp() WHERE id = ${statementId}`;
   });
 }
 
@@ -221,8 +221,8 @@ const FORGOTTEN_AT_ONCE = 10_000;
 /** No line is matched any more, so no line is a duplicate. @returns whether there may be more */
 async function deleteReported(db: Executor, statementId: string): Promise<boolean> {
   const gone = await db.rows`
-    DELETE FROM bank_statement_reported WHERE (statement_id, line_hash) IN (
-      SELECT statement_id, line_hash FROM bank_statement_reported WHERE statement_id = ${statementId}
+    DELETE FROM bank_file_reported WHERE (statement_id, line_hash) IN (
+      SELECT statement_id, line_hash FROM bank_file_reported WHERE statement_id = ${statementId}
       LIMIT ${raw(FORGOTTEN_AT_ONCE)})
     RETURNING true`;
   return gone.length === FORGOTTEN_AT_ONCE;
@@ -242,14 +242,14 @@ export async function deleteCounted(db: Executor): Promise<boolean> {
       SELECT statement_id, position, (
         SELECT jsonb_agg(d ORDER BY n) FROM jsonb_array_elements(differences) WITH ORDINALITY AS e (d, n)
         WHERE d ? 'exceptionId') AS kept
-      FROM bank_statement_differences
+      FROM bank_file_differences
       WHERE counted_at < (SELECT clock_timestamp()) - interval '${raw(KEPT_MONTHS)} months'
       ORDER BY counted_at LIMIT ${raw(SWEEP)} FOR UPDATE SKIP LOCKED),
     gone AS (
-      DELETE FROM bank_statement_differences d USING old
+      DELETE FROM bank_file_differences d USING old
       WHERE d.statement_id = old.statement_id AND d.position = old.position AND old.kept IS NULL),
     shortened AS (
-      UPDATE bank_statement_differences d SET differences = old.kept, counted_at = 'infinity' FROM old
+      UPDATE bank_file_differences d SET differences = old.kept, counted_at = 'infinity' FROM old
       WHERE d.statement_id = old.statement_id AND d.position = old.position AND old.kept IS NOT NULL)
     SELECT FROM old`;
   return old.length === SWEEP;
@@ -261,7 +261,7 @@ export async function* readDifferences(
 ): AsyncGenerator<DifferenceRecord[], void, void> {
   for (let after = -1; ;) {
     const page = await db.row<{ position: number; differences: DifferenceRecord[] }>`
-      SELECT position, differences FROM bank_statement_differences
+      SELECT position, differences FROM bank_file_differences
       WHERE statement_id = ${statementId} AND position > ${after} ORDER BY position LIMIT 1`;
     if (!page) return;
     yield page.differences;

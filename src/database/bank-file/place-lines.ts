@@ -59,7 +59,7 @@ const onOwnSide = (bankId: string, statementId: string | null) => sql`
   -- The booking of its id has another line: by another reference, or of another day.
   SELECT rank, e.billing_request_id AS charge, e.refund_id AS refund, nullif(NOT is_line, false) AS is_extra,
     CASE WHEN is_line OR (is_same AND e.booked_on <> f.day AND EXISTS (
-      SELECT FROM bank_statements s WHERE s.id = ${statementId} AND e.matched_by <> s.id
+      SELECT FROM bank_files s WHERE s.id = ${statementId} AND e.matched_by <> s.id
         AND e.booked_on BETWEEN s.begins AND greatest(s.reaches->>f.currency, s.reaches->>'*')::date))
       THEN 'matched' WHEN NOT is_same AND e.ended_at IS NULL AND e.matched_by IS NULL THEN 'amount_differs'
       ELSE 'unknown_here' END AS verdict, ${BOOKING}

@@ -96,7 +96,7 @@ export async function stagePage(
   lines: readonly ReadLine[],
 ): Promise<void> {
   await db.rows`
-    INSERT INTO bank_statement_pages (statement_id, position, lines)
+    INSERT INTO bank_file_pages (statement_id, position, lines)
     VALUES (${statementId}, ${position}, ${JSON.stringify(lines.map(waiting))})`;
 }
 
@@ -115,7 +115,7 @@ export async function acceptBankFile(
   linesPerDay: number,
 ): Promise<BankFile & { isNew: boolean }> {
   const made = await trx.row<BankFile>`
-    INSERT INTO bank_statements (id, bank_id, sha256, lines, begins, reaches, covered_from, covered_through)
+    INSERT INTO bank_files (id, bank_id, sha256, lines, begins, reaches, covered_from, covered_through)
     VALUES (${statementId}, ${bankId}, ${sha256}, ${lines}, ${begins}, ${JSON.stringify(reaches)}, ${from},
       ${through})
     ON CONFLICT (bank_id, sha256, covered_from, covered_through) WHERE status <> 'withdrawn' DO NOTHING
@@ -123,7 +123,7 @@ export async function acceptBankFile(
   if (!made) {
     // A second statement, so that it sees a file that the first may have waited for.
     const known = await trx.oneRow<BankFile>`
-      SELECT ${raw(BANK_FILE_COLUMNS)} FROM bank_statements WHERE bank_id = ${bankId} AND sha256 = ${sha256} AND status <> 'withdrawn'
+      SELECT ${raw(BANK_FILE_COLUMNS)} FROM bank_files WHERE bank_id = ${bankId} AND sha256 = ${sha256} AND status <> 'withdrawn'
       AND (covered_from, covered_through) IS NOT DISTINCT FROM (${from}::date, ${through}::date)`;
     return { ...known, isNew: false };
   }
@@ -132,9 +132,9 @@ export async function acceptBankFile(
   await beginExpectations(trx, bankId, { statementId, begins, from });
   await enqueueStarts(trx, [
     {
-      workflowId: workflowIds.bankStatement(statementId),
+      workflowId: workflowIds.bankFile(statementId),
       attributes: { status: made.status, bankId },
-      summary: workflowSummary.bankStatement({ lines, bankId }),
+      summary: workflowSummary.bankFile({ lines, bankId }),
     },
   ]);
   return { ...made, isNew: true };
@@ -161,7 +161,7 @@ export function leftOfDay(
   const today = sql`(clock_timestamp() AT TIME ZONE ${db.timeZone})::date`;
   return db.oneRow`
     SELECT (${FILES_PER_DAY} - count(*))::int AS files, (${linesPerDay} - coalesce(sum(lines), 0))::int AS lines
-    FROM bank_statements WHERE bank_id = ${bankId} AND recorded_at >= ${dayBegin(today, db.timeZone)}`;
+    FROM bank_files WHERE bank_id = ${bankId} AND recorded_at >= ${dayBegin(today, db.timeZone)}`;
 }
 
 export async function sentEnough(db: Executor, linesPerDay: number): Promise<Failure> {
@@ -175,11 +175,11 @@ export async function sentEnough(db: Executor, linesPerDay: number): Promise<Fai
   );
 }
 
-const IS_NOT_ACCEPTED = sql`NOT EXISTS (SELECT FROM bank_statements s WHERE s.id = statement_id)`;
+const IS_NOT_ACCEPTED = sql`NOT EXISTS (SELECT FROM bank_files s WHERE s.id = statement_id)`;
 
 export async function discardPages(db: Executor, statementId: string): Promise<void> {
   const ofFile = sql`statement_id = ${statementId} AND ${IS_NOT_ACCEPTED}`;
-  while (await sweep(db, 'bank_statement_pages', ofFile));
+  while (await sweep(db, 'bank_file_pages', ofFile));
 }
 
 /** Longer than the slowest file may take to arrive. */
@@ -188,13 +188,13 @@ const ABANDONED_AFTER = '6 hours';
 /** Deletes pages that processes staged before they died. @returns whether there may be more */
 export function deleteAbandonedPages(db: Executor): Promise<boolean> {
   const isOld = sql`staged_at < (SELECT clock_timestamp()) - interval '${raw(ABANDONED_AFTER)}'`;
-  return sweep(db, 'bank_statement_pages', sql`${isOld} AND ${IS_NOT_ACCEPTED}`);
+  return sweep(db, 'bank_file_pages', sql`${isOld} AND ${IS_NOT_ACCEPTED}`);
 }
 
 /** @param bankId the bank it has to be of, if a bank asks @throws Failure not_found */
 export async function readBankFile(db: Executor, statementId: string, bankId?: string): Promise<BankFile> {
   const found = await db.row<BankFile>`
-    SELECT ${raw(BANK_FILE_COLUMNS)} FROM bank_statements
+    SELECT ${raw(BANK_FILE_COLUMNS)} FROM bank_files
     WHERE id = ${statementId} AND bank_id = coalesce(${bankId ?? null}, bank_id)`;
   if (!found) throw new Failure('not_found', 'You have no such statement');
   return found;
@@ -203,8 +203,8 @@ export async function readBankFile(db: Executor, statementId: string, bankId?: s
 /** Keeps the bank's other files waiting until the end of the transaction. */
 export async function takeTurn(trx: Executor, statementId: string): Promise<void> {
   await trx.rows`
-    SELECT pg_advisory_xact_lock(hashtextextended('bank_statements ' || bank_id, 0))
-    FROM bank_statements WHERE id = ${statementId}`;
+    SELECT pg_advisory_xact_lock(hashtextextended('bank_files ' || bank_id, 0))
+    FROM bank_files WHERE id = ${statementId}`;
 }
 
 /**

@@ -60,7 +60,7 @@ function unreached(db: Executor, asked: Fragment, atMost: number): Promise<Unrea
     WITH asked AS (SELECT a.*, ${beginsOf(sql`a.bank_id`)} AS begins FROM (${asked}) AS a),
     reached AS (
       SELECT s.bank_id, r.key AS currency, max(r.value)::date AS day
-      FROM bank_statements s, jsonb_each_text(s.reaches) AS r
+      FROM bank_files s, jsonb_each_text(s.reaches) AS r
       WHERE s.bank_id IN (SELECT bank_id FROM asked) AND s.status = 'completed' GROUP BY 1, 2)
     SELECT a.bank_id, b.name, c.currency, e.*, f.reached::text
     FROM asked a JOIN entities b ON b.id = a.bank_id, LATERAL (

@@ -32,7 +32,7 @@ export async function withdrawBankFile(db: Database, by: Actor, statementId: str
     const file = await readBankFile(trx, statementId);
     if (file.status !== 'withdrawn') {
       const change = trx.oneRow<{ lines: number }>`
-        UPDATE bank_statements SET status = 'withdrawn', withdrawn_at = clock_timestamp(),
+        UPDATE bank_files SET status = 'withdrawn', withdrawn_at = clock_timestamp(),
           ended_at = coalesce(ended_at, clock_timestamp())
         WHERE id = ${statementId} RETURNING lines`;
       await act(trx, by, change, ({ lines }) => ({
@@ -45,7 +45,7 @@ export async function withdrawBankFile(db: Database, by: Actor, statementId: str
     return file;
   });
   // No step of its workflow takes a page any more.
-  while (await sweep(db, 'bank_statement_pages', sql`statement_id = ${statementId}`));
+  while (await sweep(db, 'bank_file_pages', sql`statement_id = ${statementId}`));
   for (const step of [withdrawBookings, withdrawExtra, withdrawExceptions]) {
     for (let last: string[] | undefined = []; last;) {
       const after: string[] = last;
@@ -159,8 +159,8 @@ async function withdrawExceptions(
 export async function forgottenFiles(db: Executor, statementId: string): Promise<string[]> {
   const found = await db.rows<{ id: string }>`
     WITH file AS (
-      SELECT s.*, (SELECT max(value)::date FROM jsonb_each_text(s.reaches)) AS through FROM bank_statements s
-      WHERE bank_id = (SELECT bank_id FROM bank_statements WHERE id = ${statementId}))
+      SELECT s.*, (SELECT max(value)::date FROM jsonb_each_text(s.reaches)) AS through FROM bank_files s
+      WHERE bank_id = (SELECT bank_id FROM bank_files WHERE id = ${statementId}))
     SELECT DISTINCT m.id, m.recorded_at FROM file w JOIN file o ON o.status = 'withdrawn' AND o.id <> w.id
       JOIN file m ON m.status <> 'withdrawn' AND m.recorded_at
         BETWEEN SYMMETRIC w.recorded_at AND o.recorded_at

@@ -2,7 +2,7 @@ import type { Executor } from '../pool/connection';
 
 /** An upload of a bank that is taken in page by page. */
 interface OldestUpload {
-  kind: 'customer-migrations' | 'bank-statements';
+  kind: 'customer-migrations' | 'bank-files';
   /** Seconds since the upload was accepted; 0 where none is in hand. */
   oldestAgeS: number;
 }
@@ -14,7 +14,7 @@ export async function oldestUploads(db: Executor): Promise<OldestUpload[]> {
     FROM (VALUES
     ('customer-migrations',
      (SELECT created_at FROM customer_batches WHERE status = 'processing' ORDER BY id LIMIT 1)),
-    ('bank-statements',
-     (SELECT recorded_at FROM bank_statements WHERE status = 'processing' ORDER BY id
+    ('bank-files',
+     (SELECT recorded_at FROM bank_files WHERE status = 'processing' ORDER BY id
      LIMIT 1))) AS oldest (kind, since)`;
 }

@@ -110,10 +110,10 @@ const KINDS = {
     table: 'customer_batches',
     since: 'r.created_at',
   },
-  'bank-statements': {
+  'bank-files': {
     ...UPLOAD,
-    own: ['bank-statement', `r.lines, ${BANK}`, workflowSummary.bankStatement],
-    table: 'bank_statements',
+    own: ['bank-file', `r.lines, ${BANK}`, workflowSummary.bankFile],
+    table: 'bank_files',
   },
   webhooks: {
     ...UNSENT,

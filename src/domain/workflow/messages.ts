@@ -28,7 +28,7 @@ export const CUSTOMER_MIGRATION_TASK_QUEUE = 'assent-customer-migration';
  * Matching of bank files, step by step: a bank file is never urgent, and the charges keep the
  * connections to Postgres.
  */
-export const BANK_FILE_TASK_QUEUE = 'assent-bank-statement';
+export const BANK_FILE_TASK_QUEUE = 'assent-bank-file';
 
 /** Names of the workflow types, as registered with the worker and shown to operators. */
 export const WORKFLOW_TYPE = {
@@ -40,7 +40,7 @@ export const WORKFLOW_TYPE = {
   webhookDelivery: 'webhookDelivery',
   sandboxClock: 'sandboxClock',
   customerMigration: 'customerMigration',
-  bankStatement: 'bankStatement',
+  bankFile: 'bankFile',
   reconcile: 'reconcile',
   chain: 'chain',
   verify: 'verify',

@@ -9,7 +9,7 @@ export const workflowIds = {
   webhookDelivery: (deliveryId: string) => `webhook-delivery/${deliveryId}`,
   sandboxClock: (billerId: string, advanceId: string) => `sandbox-clock/${billerId}/${advanceId}`,
   customerMigration: (batchId: string) => `customer-migration/${batchId}`,
-  bankStatement: (statementId: string) => `bank-statement/${statementId}`,
+  bankFile: (statementId: string) => `bank-file/${statementId}`,
 } as const;
 
 /** Search attributes for operators; set at the start and kept up by the workflow. */
@@ -37,7 +37,7 @@ const RUNS = new Map<string, (id: string) => WorkflowRun>([
   ['webhook-delivery', (id) => ({ type: 'webhookDelivery', args: [id] })],
   ['sandbox-clock', (id) => ({ type: 'sandboxClock', args: [id] })],
   ['customer-migration', (id) => ({ type: 'customerMigration', args: [id] })],
-  ['bank-statement', (id) => ({ type: 'bankStatement', args: [id] })],
+  ['bank-file', (id) => ({ type: 'bankFile', args: [id] })],
 ]);
 
 /**

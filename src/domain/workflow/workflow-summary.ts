@@ -34,7 +34,7 @@ export const workflowSummary = {
   customerMigration: ({ total, bankId }: { total: number; bankId: string }) =>
     `${total} customers of ${bankId}`,
 
-  bankStatement: ({ lines, bankId }: { lines: number; bankId: string }) =>
+  bankFile: ({ lines, bankId }: { lines: number; bankId: string }) =>
     `Statement of ${counted(lines, 'lines')} of ${bankId}`,
 
   webhookDelivery: ({ webhookType, entityId }: { webhookType: WebhookType; entityId: string }) =>

@@ -228,7 +228,7 @@ test('the same file again is the same statement, and nothing new', async () => {
   expect(replayed.headers.get('idempotent-replayed')).toBe('true');
   expect((await upload(csv(debit('C8')), '', key)).status).toBe(422);
   // Nothing waits of a file that was sent in vain.
-  expect(await served.db.rows`SELECT FROM bank_statement_pages`).toEqual([]);
+  expect(await served.db.rows`SELECT FROM bank_file_pages`).toEqual([]);
 });
 
 test('files that overlap tell of a difference once, and one that brings what was missing ends it', async () => {
@@ -898,7 +898,7 @@ test('a file that comes as bytes is read as what it is, CSV or camt.053, also be
 
 describe('a file is refused, and nothing of it stays,', () => {
   afterEach(async () => {
-    expect(await served.db.rows`SELECT FROM bank_statement_pages`).toEqual([]);
+    expect(await served.db.rows`SELECT FROM bank_file_pages`).toEqual([]);
   });
 
   test.each([

@@ -118,7 +118,7 @@ test('a thousand differences of a file become exceptions, those that hold money 
   for (const reference of references) expect((await initiateRefund(parties, reference)).status).toBe(409);
   // Some kilobytes for each exception; thirty bytes for each line that is counted.
   expect((await sizeOfDatabase()) - before).toBeLessThan(4_000_000);
-  expect(await count('SELECT count(*)::int FROM bank_statement_reported')).toBe(0);
+  expect(await count('SELECT count(*)::int FROM bank_file_reported')).toBe(0);
 });
 
 const openBefore = (length: number, bankId = parties.bankId, payeeBankId?: string) =>
@@ -201,7 +201,7 @@ test('what is counted alone goes once no dispute can need it, and exceptions sta
   ] as const) {
     await asSchemaLogin(
       served.database.url,
-      `UPDATE bank_statement_differences SET counted_at = now() - interval '${age}' WHERE statement_id = '${id}'`,
+      `UPDATE bank_file_differences SET counted_at = now() - interval '${age}' WHERE statement_id = '${id}'`,
     );
     await deleteCounted(served.db);
     expect(await differencesOf(id)).toEqual(differences.slice(0, left));
@@ -212,11 +212,11 @@ const DAY_BYTES = 16 * 1024 ** 2;
 const tookToday = (bytes: number) =>
   asSchemaLogin(
     served.database.url,
-    `UPDATE bank_statements SET kept_bytes = ${bytes} WHERE bank_id = '${parties.bankId}'`,
+    `UPDATE bank_files SET kept_bytes = ${bytes} WHERE bank_id = '${parties.bankId}'`,
   );
 const kept = () =>
-  count(`SELECT count(*)::int FROM bank_statement_differences d
-  JOIN bank_statements s ON s.id = d.statement_id WHERE s.bank_id = '${parties.bankId}'`);
+  count(`SELECT count(*)::int FROM bank_file_differences d
+  JOIN bank_files s ON s.id = d.statement_id WHERE s.bank_id = '${parties.bankId}'`);
 const NOT_KEPT = (words: string): string[] => [
   ...Array<string>(12).fill(''),
   `"counted and not kept: ${words}"`,
@@ -245,16 +245,14 @@ describe('the bytes of differences that are kept of a day', () => {
 
   test('are measured as they grow, for each bank and each day', async () => {
     const first = await match(csv(line('S1')));
-    const bytes = await count(
-      `SELECT kept_bytes::int AS count FROM bank_statements WHERE id = '${first.id}'`,
-    );
+    const bytes = await count(`SELECT kept_bytes::int AS count FROM bank_files WHERE id = '${first.id}'`);
     expect(bytes).toBeGreaterThan(100);
     expect(bytes).toBeLessThan(1_000);
     await tookToday(DAY_BYTES);
     expect((await match(csv(line('S2')))).summary).toMatchObject({ unknownHere: 1, notKept: 1 });
     await asSchemaLogin(
       served.database.url,
-      `UPDATE bank_statements SET recorded_at = recorded_at - interval '1 day' WHERE bank_id = '${parties.bankId}'`,
+      `UPDATE bank_files SET recorded_at = recorded_at - interval '1 day' WHERE bank_id = '${parties.bankId}'`,
     );
     expect((await match(csv(line('S3')))).summary).toMatchObject({ unknownHere: 1, notKept: 0 });
   });
@@ -285,10 +283,10 @@ describe('the bytes of differences that are kept of a day', () => {
 
 const big = (prefix: string, length = LINES_PER_DAY / 2 + 1) =>
   csv(...Array.from({ length }, (_, n) => line(`${prefix}${n}`)));
-const statements = () => count('SELECT count(*)::int FROM bank_statements');
+const statements = () => count('SELECT count(*)::int FROM bank_files');
 const staged = () =>
-  count(`SELECT count(*)::int FROM bank_statement_pages p
-     WHERE NOT EXISTS (SELECT FROM bank_statements s WHERE s.id = p.statement_id)`);
+  count(`SELECT count(*)::int FROM bank_file_pages p
+     WHERE NOT EXISTS (SELECT FROM bank_files s WHERE s.id = p.statement_id)`);
 const isRefused = ({ status, headers, body }: Answered) => {
   expect({ status, body }).toMatchObject({
     status: 429,
@@ -337,7 +335,7 @@ describe('the lines of a day', () => {
     expect((await upload(big('L'), '', {}, (await served.parties()).bank)).status).toBe(202);
     await asSchemaLogin(
       served.database.url,
-      `UPDATE bank_statements SET recorded_at = recorded_at - interval '1 day' WHERE bank_id = '${parties.bankId}'`,
+      `UPDATE bank_files SET recorded_at = recorded_at - interval '1 day' WHERE bank_id = '${parties.bankId}'`,
     );
     expect((await upload(big('L'))).status).toBe(202);
   });
@@ -356,7 +354,7 @@ const FILES_PER_DAY = 1_000;
 test('a file beyond those of a day is refused, though it has no line, and one sent before is answered', async () => {
   await asSchemaLogin(
     served.database.url,
-    `INSERT INTO bank_statements (id, bank_id, sha256, reaches, lines, status, ended_at)
+    `INSERT INTO bank_files (id, bank_id, sha256, reaches, lines, status, ended_at)
      SELECT '${parties.bankId.replace('bnk', 'stm')}' || n, '${parties.bankId}', sha256(n::text::bytea), '{}', 0,
        'completed', now()
      FROM generate_series(1, ${FILES_PER_DAY - 1}) AS n`,
@@ -381,7 +379,7 @@ test('of a file beyond the lines that are left no more than these wait, and it i
   expect(await staged()).toBe(1);
   await asSchemaLogin(
     served.database.url,
-    `UPDATE bank_statements SET recorded_at = recorded_at - interval '1 day' WHERE bank_id = '${bankId}'`,
+    `UPDATE bank_files SET recorded_at = recorded_at - interval '1 day' WHERE bank_id = '${bankId}'`,
   );
   const accepted = served.db.transaction((trx) => acceptBankFile(trx, bankId, arrived, LINES_PER_DAY));
   await expect(accepted).rejects.toMatchObject({ code: 'rate_limited' });

@@ -34,7 +34,7 @@ const BODIES = [
 const waiting = () =>
   test.db.row`
   SELECT (SELECT count(*)::int FROM staged_customers) AS customers,
-  (SELECT count(*)::int FROM bank_statement_pages) AS "statementPages"`;
+  (SELECT count(*)::int FROM bank_file_pages) AS "statementPages"`;
 const NOTHING = { customers: 0, statementPages: 0 };
 
 /** A request of which no more than its headers comes. @returns the statuses of its answers */

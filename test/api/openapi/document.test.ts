@@ -122,7 +122,7 @@ describe('the document', () => {
   it('takes the answers that the pages show', () => {
     const answers = [
       ...blocksRunBy('test/api/openapi/document.test.ts', 'docs/api.md'),
-      ...blocksRunBy('test/api/openapi/document.test.ts', 'docs/bank-statements.md'),
+      ...blocksRunBy('test/api/openapi/document.test.ts', 'docs/bank-files.md'),
     ];
     expect(answers).toHaveLength(SHOWN.length);
     const ajv = ajvOf(document);

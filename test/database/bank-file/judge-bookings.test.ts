@@ -237,7 +237,7 @@ test('lines that take nothing back open no more exceptions than the file has roo
   await answerBill(db, bank, id, null);
   const credits = Array.from({ length: 9 }, (_, n) => credit(`C${n}`, { reference }));
   const statementId = await acceptFile(db, bank.bankId, [debit('D', { reference }), ...credits]);
-  await db.rows`UPDATE bank_statements SET exceptions = 995 WHERE id = ${statementId}`;
+  await db.rows`UPDATE bank_files SET exceptions = 995 WHERE id = ${statementId}`;
   const matching = matchingOf(db, statementId);
   await matchLines(matching, statementId);
   await lookForMissing(matching, statementId);

@@ -69,7 +69,7 @@ describe("a bank's statement", () => {
 
     const connection = await Connection.connect({ address: engine.temporalAddress });
     const temporal = new Client({ connection, namespace: engine.namespace });
-    const handle = temporal.workflow.getHandle(`bank-statement/${statementId}`);
+    const handle = temporal.workflow.getHandle(`bank-file/${statementId}`);
     await handle.result();
     expect(await (await handle.describe()).staticSummary()).toBe('Statement of 2 lines of Harbour Bank');
     const details = await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata');

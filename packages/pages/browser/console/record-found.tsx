@@ -66,7 +66,7 @@ export function AgreementFound({ agreement }: { agreement: Agreement }) {
 }
 
 /** A bank's file of the transactions in its books. */
-export function BankStatementFound({ statement }: { statement: BankStatement }) {
+export function BankFileFound({ statement }: { statement: BankStatement }) {
   const moment = useMoment();
   const { name } = useSession();
   const { status, summary, createdAt, completedAt } = statement;

@@ -6,7 +6,7 @@ import { Show, useAnswered, useNotice, type Done } from './loaded';
 import { AllOf } from './parts';
 import { Payment } from './payment';
 import { paymentsAt } from './payment-filter';
-import { AgreementFound, BankStatementFound, IntentFound } from './record-found';
+import { AgreementFound, BankFileFound, IntentFound } from './record-found';
 
 /** The record of a reference or an id. */
 export function RecordFound({ what }: { what: string }) {
@@ -65,7 +65,7 @@ async function lookUp(what: string): Promise<Found> {
     }
     case 'stm_': {
       const statement = await ask<'getBankStatement'>(`/v1/bank/statements/${id}`);
-      return () => <BankStatementFound statement={statement} />;
+      return () => <BankFileFound statement={statement} />;
     }
     case 'txn_':
       return transactionOf(what);
