@@ -28,6 +28,7 @@ export function createApp(deps: ApiDeps): Express {
   const app = express();
   app.set('query parser', false);
   app.set('etag', false);
+  app.disable('x-powered-by');
   app.enable('case sensitive routing');
   // Idempotency keys count per path: a second spelling of one would let a repeat charge again.
   app.enable('strict routing');

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
+import { Pool } from 'undici';
 import { createLogger } from '../../../src/process/log';
 import type { Tracing } from '../../../src/process/span';
 import { apiOfFile, enter, serveApi } from '../../support/api';
@@ -32,9 +33,15 @@ describe('the log', () => {
   it('names the address that a trusted proxy names, and never one that the client wrote itself', async () => {
     const behind = await serveApi(test.db, { settings: { TRUSTED_PROXIES: '127.0.0.1' } });
     const forwarded = { 'x-forwarded-for': '198.51.100.7, ::ffff:192.0.2.1' };
-    await fetch(`${behind.url}/v1/events`, { headers: forwarded });
+    // A proxy sends the requests of many clients on one connection.
+    const proxy = new Pool(behind.url, { connections: 1 });
+    for (const headers of [forwarded, { 'x-forwarded-for': '2001:db8::7' }, forwarded])
+      await (await proxy.request({ method: 'GET', path: '/v1/events', headers })).body.dump();
+    await proxy.close();
     await fetch(`${api.url}/v1/events`, { headers: { ...forwarded, 'x-request-id': 'direct' } });
-    expect(behind.log.at(-1)).toMatchObject({ address: '192.0.2.1', status: 401 });
+    expect(behind.log.slice(-3)).toMatchObject(
+      ['192.0.2.1', '2001:db8::7', '192.0.2.1'].map((address) => ({ address, status: 401 })),
+    );
     expect(api.log.find(({ requestId }) => requestId === 'direct')).toMatchObject({ address: '127.0.0.1' });
     await behind.close();
   });

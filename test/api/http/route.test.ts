@@ -263,10 +263,11 @@ describe('every answer', () => {
     ]);
   });
 
-  it('may not be stored by any cache, nor be taken for another type', async () => {
+  it('may not be stored by any cache, nor be taken for another type, nor be shown in a frame', async () => {
     const { headers } = await provider.send('GET', '/v1/webhooks/endpoint');
     expect(headers.get('cache-control')).toBe('no-store');
     expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('content-security-policy')).toBe("default-src 'none';frame-ancestors 'none'");
     expect(headers.get('x-powered-by')).toBeNull();
   });
 });
