@@ -15,8 +15,8 @@ import { groupBy } from '../domain/group';
 import { endStuck, missingWork } from '../temporal/recover';
 
 /**
- * Finds rows whose workflow is gone, and has it started again through the outbox. A running
- * workflow only gets a signal, so a repetition is harmless.
+ * Starts work again that is overdue, or has no workflow, through the outbox. A running workflow
+ * only gets a signal, so a repetition is harmless.
  */
 export type RecoverActivities = ReturnType<typeof createRecoverActivities>;
 

@@ -18,7 +18,7 @@ export type SweepActivities = ReturnType<typeof createSweepActivities>;
 
 /** Longest for a kind, so that all ten have had theirs before the next run. */
 const SWEEP_MS = 5_000;
-/** Batches of a kind in a run, each of hundreds of rows: more than a minute brings. */
+/** Batches of a kind in a run: more than a minute brings. */
 const BATCHES = 60;
 
 export function createSweepActivities(db: Database, webhookKeptDays: number) {

@@ -84,7 +84,7 @@ export function fill(entity: Command): void {
     .option('--clear', 'send them nowhere')
     .action(onEngine(setEndpoint));
 
-  act('two-person', 'show above what its persons act by twos in the console; set it, or clear it')
+  act('two-person', 'show the limit above which an act in the console takes two persons; set it, or clear it')
     .addOption(
       new Option('--above <currency=amount...>', 'limits, as in NGN=100000 USD=100')
         .argParser(addLimit)

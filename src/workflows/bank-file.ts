@@ -29,7 +29,7 @@ const { deliverFirstAttempts } = proxyLocalActivities<WebhookActivities>(
  * A bank's file. Its lines are matched with expected bookings, and the exceptions that they explain
  * end. Bookings that no file has, and differences, become exceptions, and both sides are told.
  *
- * @param statementId the statement and its pages are there before this starts
+ * @param statementId the file and its pages are there before this starts
  */
 export async function bankFile(statementId: string): Promise<void> {
   await steps.matchLines.executeWithOptions({ summary: 'Match the lines' }, [statementId]);
@@ -41,6 +41,6 @@ export async function bankFile(statementId: string): Promise<void> {
     { summary: 'Complete the file' },
     [statementId],
   );
-  setCurrentDetails(`The statement is ${status}: ${counts}.`);
+  setCurrentDetails(`The file is ${status}: ${counts}.`);
   upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.status, value: status }]);
 }

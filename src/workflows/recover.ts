@@ -21,8 +21,8 @@ const { restartMissing } = proxyActivities<RecoverActivities>({
 });
 
 /**
- * Runs once a minute, by a Temporal Schedule. It finds open work without a workflow, terminated or
- * lost by Temporal, and has it started again.
+ * Runs once a minute, by a Temporal Schedule. It starts open work again that is overdue, or whose
+ * workflow was terminated or lost by Temporal.
  *
  * @returns what it found, in words, for readers of the Temporal UI
  */

@@ -10,7 +10,7 @@ import { counted } from '../../domain/words/counted';
 import { BANK } from '../http/callers';
 import { Slots } from '../http/slots';
 import { differencesFile as contentOf } from '../../files/bank-file/differences-file';
-import { stageBankFile, type CoveredDays, type StatementType } from '../../files/bank-file/intake';
+import { stageBankFile, type CoveredDays, type BankFileType } from '../../files/bank-file/intake';
 import { listAnswer } from '../http/list';
 import type { Call, PathCall, QueryCall } from '../http/call';
 import { section, type Arriving, type LongBody, type Received } from '../http/route';
@@ -35,7 +35,7 @@ const statementQuery = z.strictObject({
     .optional(),
 });
 
-const FILES: Record<StatementType, { description: string; example: string }> = {
+const FILES: Record<BankFileType, { description: string; example: string }> = {
   'text/csv': {
     description:
       'RFC 4180 in UTF-8. The header names the columns `bankTransactionId`, `bookingDate`, `amount`, `currency` and `direction`, and optionally `reference`, in any order; others are passed over',
@@ -53,9 +53,9 @@ const FILES: Record<StatementType, { description: string; example: string }> = {
   },
 };
 
-const statementsQuery = z.strictObject(pagination(Object.keys(BANK_FILE_SORTS) as ['createdAt']));
+const filesQuery = z.strictObject(pagination(Object.keys(BANK_FILE_SORTS) as ['createdAt']));
 
-const statementPath = z.strictObject({ statementId: id('statement') });
+const filePath = z.strictObject({ statementId: id('statement') });
 
 const summaryShown = z
   .strictObject({
@@ -114,7 +114,7 @@ const bankFiles = shown.pageOf('statements', listedFile).extend({
   }),
 });
 
-/** A bank's statements: what it says that it booked, compared with what the network has. */
+/** Bank files: what a bank says that it booked, compared with what the network has. */
 
 const GIBIBYTE = 1024 ** 3;
 /** At its slowest the largest file takes a little more than an hour. */
@@ -137,7 +137,7 @@ function bankFileBody(): LongBody<ArrivedBankFile, CoveredDays> {
   }: Arriving<CoveredDays>): Promise<Received<ArrivedBankFile>> {
     const { STATEMENT_LINES_PER_DAY: limit } = deps.config;
     const arrived = await uploads.hold(bank, () =>
-      stageBankFile(deps.db, limit, { bankId: bank.entityId, type: type as StatementType, bytes, ...query }),
+      stageBankFile(deps.db, limit, { bankId: bank.entityId, type: type as BankFileType, bytes, ...query }),
     );
     const { sha256, from, through } = arrived;
     const said = `${type} ${sha256.toString('hex')} ${JSON.stringify({ from, through })}`;
@@ -152,7 +152,7 @@ function bankFileBody(): LongBody<ArrivedBankFile, CoveredDays> {
   return { types: FILES, limitBytes: GIBIBYTE, pace: PACE, receive };
 }
 
-function sendStatement({ accept, body, caller, deps }: Call<ArrivedBankFile, CoveredDays>) {
+function sendFile({ accept, body, caller, deps }: Call<ArrivedBankFile, CoveredDays>) {
   return accept(async (trx) => {
     const file = await acceptBankFile(trx, caller.entityId, body, deps.config.STATEMENT_LINES_PER_DAY);
     const { statementId, status } = file;
@@ -170,7 +170,7 @@ function messageOf({ status, summary: { lines } }: BankFile): string {
   return `The statement of ${counted(lines, 'lines')} ${said[status]}`;
 }
 
-async function listStatements({ caller, query, deps: { db } }: QueryCall<typeof statementsQuery>) {
+async function listFiles({ caller, query, deps: { db } }: QueryCall<typeof filesQuery>) {
   const found = await listBankFiles(db, caller.entityId, query);
   const { message, data } = listAnswer(['statement', 'statements'], found, query, (file) =>
     shown.fieldsOf(listedFile, file),
@@ -178,7 +178,7 @@ async function listStatements({ caller, query, deps: { db } }: QueryCall<typeof 
   return { message, data: { ...data, reached: await readReached(db, caller.entityId) } };
 }
 
-async function showStatement({ caller, deps, params }: PathCall<typeof statementPath>) {
+async function showFile({ caller, deps, params }: PathCall<typeof filePath>) {
   const file = await readBankFile(deps.db, params.statementId, caller.entityId);
   const differencesUrl = `/v1/bank/statements/${file.statementId}/differences.csv`;
   const fields = shown.fieldsOf(bankFile, file);
@@ -188,7 +188,7 @@ async function showStatement({ caller, deps, params }: PathCall<typeof statement
   };
 }
 
-async function differencesFile({ caller, deps, params }: PathCall<typeof statementPath>) {
+async function differencesFile({ caller, deps, params }: PathCall<typeof filePath>) {
   const file = await readBankFile(deps.db, params.statementId, caller.entityId);
   return { fileName: 'differences.csv', ...contentOf(deps.db, file) };
 }
@@ -207,23 +207,23 @@ export const bankFileRoutes = () => [
     answers: {
       202: { description: 'The statement of 5 lines is being matched', data: sentFile },
     },
-    handle: sendStatement,
+    handle: sendFile,
   }),
   route('get', '/v1/bank/statements', {
     id: 'listBankStatements',
     summary: 'List your statements',
     description:
       'The statements that you have sent, newest first, and how far they reach: a booking is missing once they reach two business days past its settlement day.',
-    takes: { ...BANK, query: statementsQuery },
+    takes: { ...BANK, query: filesQuery },
     answers: { 200: { description: '1 statement', data: bankFiles } },
-    handle: listStatements,
+    handle: listFiles,
   }),
   route('get', STATEMENT, {
     id: 'getBankStatement',
     summary: 'Retrieve a statement of yours',
     description:
       'One of your statements. While it is matched, `summary` counts what has been compared so far.',
-    takes: { ...BANK, params: statementPath },
+    takes: { ...BANK, params: filePath },
     answers: {
       200: {
         description: 'The statement of 5 lines is matched',
@@ -232,14 +232,14 @@ export const bankFileRoutes = () => [
       },
     },
     refusals,
-    handle: showStatement,
+    handle: showFile,
   }),
   route('get', `${STATEMENT}/differences.csv`, {
     id: 'downloadBankStatementDifferences',
     summary: 'Download the differences of a statement',
     description:
       'CSV with the columns `line`, `difference` (`unknown_here`, `amount_differs`, `duplicate`, `malformed`, `missing_at_bank`), what the line says (`bankTransactionId`, `bookingDate`, `direction`, `amount`, `currency`, `reference`), what the network has (`networkReference`, `networkAmount`, `networkCurrency`), `exceptionId` and `problem`. While the statement is matched, the file has what has been found so far. A difference that became no exception stays in it for 13 months. Where `notKept` are not in it, the `problem` of a last line says how many.',
-    takes: { ...BANK, params: statementPath },
+    takes: { ...BANK, params: filePath },
     answers: { 200: { description: 'The file', csv: 'only' } },
     refusals,
     handle: differencesFile,

@@ -18,7 +18,7 @@ import { placeUnknown, unknownLines, type Placed } from './place-unknown-lines';
  */
 
 /** Facts that only the end of a bank's file knows. */
-export interface FileEnd {
+interface FileEnd {
   /** Until when an extra booking is late, by currency; `*` is for all. */
   dueBy: ReadonlyMap<string, string>;
   /** Exceptions that may still be opened. */

@@ -1,8 +1,8 @@
 import { raw, sql, type Fragment } from '../pool/statement';
 
 /**
- * Places of a bank's lines, as SQL. A line is the expected booking of its id and side, or it
- * belongs to a charge or refund that it does not settle, or to nothing that the network knows.
+ * Places of a bank's lines, as SQL. A line is the expected booking of its id and side, belongs to a
+ * charge or refund without settling it, or is unknown.
  *
  * Nearly every line is its booking by its id, so only other lines cost further probes.
  */

@@ -105,7 +105,7 @@ export async function stagePage(
  * covered, is not matched again.
  *
  * @param linesPerDay most lines that a bank may send in a day of the network's zone
- * @returns the statement, and whether it is new; if it is not, the caller discards the pages
+ * @returns the file, and whether it is new; if it is not, the caller discards the pages
  * @throws Failure rate_limited if the bank has sent enough today
  */
 export async function acceptBankFile(

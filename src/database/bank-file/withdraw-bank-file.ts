@@ -9,9 +9,9 @@ import { lockCharges } from '../agreement/agreement';
 import { readBankFile, takeTurn, type BankFile } from './receive-bank-file';
 
 /**
- * Withdraws a bank's wrong file. The file counts no more from the first step on. What only the file
- * had is undone by later steps of bounded length, for a million bookings in one transaction would
- * make the bank's answers wait for it. Each step may run twice: the command goes on after a death.
+ * Withdraws a bank's wrong file. The file counts no more from the first step on. Later, bounded
+ * steps undo what only the file had: one transaction for a million bookings would make answers
+ * wait. Each step may run twice: the command goes on after a death.
  */
 
 /** Bookings that one step looks at: some tenths of a second. */

@@ -9,6 +9,10 @@ import { close, ENDED_COLUMNS, judgeClosed, type Ended } from './close-billing-r
 /**
  * Declines the requests whose window has passed. The second of two callers finds nothing to do.
  *
+ * `not_delivered` tells a merchant that it may bill again. So a charge ends that way only if no
+ * byte of it can have reached the bank, nor will. Any other silence is `expired`, and an exception,
+ * for the bank may have debited, or may yet.
+ *
  * @param found `by its bank` if an answer found them due: that bank knows of the request, however
  *   it came by it
  */

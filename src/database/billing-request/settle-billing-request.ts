@@ -28,18 +28,14 @@ import { refuseAnswer } from '../reconciliation-exception/refuse-answer';
 import { closeExpiredRequests } from './close-expired-requests';
 
 /**
- * Ends charges: by the bank's answer, or by the end of their window. A merchant's cancellation is
- * in `cancel-billing-request.ts`.
+ * Takes banks' answers to charges. `close-expired-requests.ts` has the end of the window,
+ * `cancel-billing-request.ts` the merchant's cancellation.
  *
  * Each end asks the same row whether its window has passed (`windowPassed`). Of two racing ends,
  * one finds the row pending on its side of that moment. The other finds no row.
- *
- * `not_delivered` tells a merchant that it may bill again. So a charge ends that way only if no
- * byte of it can have reached the bank, nor will. Any other silence is `expired`, and an exception,
- * for the bank may have debited, or may yet.
  */
 
-/** The bank's response: the true status, and whether its answer caused it. */
+/** The response to the bank: the true status, and whether its answer caused it. */
 type AnswerResult = {
   billingRequestId: string;
   /** The answer named a transaction that belongs to something else. */
@@ -50,7 +46,12 @@ type AnswerResult = {
    * Another answer, or the window, came first: the bank may have to reverse its debit. Pending if
    * the answer was refused for its transaction id: the bank may answer again.
    */
-  | { agreed: false; status: BillingRequestStatus; /** No answer of the bank ended it. */ late: boolean }
+  | {
+      agreed: false;
+      status: BillingRequestStatus;
+      /** The bank did not end it, nor does a decline repeat a denial. */
+      late: boolean;
+    }
 );
 
 type Answer = BankAnswer & { batchId?: string | undefined; metadata?: Record<string, unknown> | undefined };
@@ -185,7 +186,7 @@ async function answerRefused(
     SELECT ${raw(OUTCOME_COLUMNS)} FROM billing_requests b WHERE b.id = ${billingRequestId} FOR UPDATE OF b`;
   const { status } = found;
   const declines = answer.outcome === 'declined';
-  // A passed window is not an answer of the bank's. A denial is, also one said by the merchant.
+  // Late unless the bank ended the charge. A decline after a denial repeats it, whoever denied.
   const late = found.closedBy !== 'bank' && !(declines && found.declineReason === 'denied');
   const { agreed, duplicate } = await refuseAnswer(trx, {
     ...found,

@@ -16,7 +16,7 @@ import { sweep } from '../query/sweep';
 
 type Kind = 'intent' | 'approval';
 
-/** Payers by their lookup ID, or why they are not asked. */
+/** Payers by their lookupID, or why they are not asked. */
 type PayersToAsk = Map<string, Payer | Failure>;
 
 /**

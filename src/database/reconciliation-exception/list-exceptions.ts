@@ -84,7 +84,7 @@ export const shownTo = (party: Party, one: ExceptionRecord): WebhookItem<'except
   sequence: one.announced,
 });
 
-export interface ExceptionFilter {
+interface ExceptionFilter {
   state?: ExceptionState | undefined;
   kind?: ExceptionKind | undefined;
   from?: Date | undefined;

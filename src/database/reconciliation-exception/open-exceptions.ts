@@ -60,8 +60,8 @@ export interface AnswerInDoubt {
 const ANSWERS_MAX = 100;
 
 /**
- * Opens the exceptions that are not open yet, and tells both sides. Each owner of a charge costs a
- * lock of the clock, so a caller passes a page at most.
+ * Opens the exceptions that are not open yet, and tells both sides. Each biller costs a lock of its
+ * clock, so a caller passes a page at most.
  *
  * @param workflowId of the workflow that makes the first attempts at the webhooks, if any does
  * @returns the exceptions opened now, by their places among those given

@@ -5,7 +5,7 @@ import { writeTransitions } from '../transition/write-transition';
 import { endDuplicates } from './end-exceptions';
 import { takeAnswerInDoubt, type AnswerInDoubt } from './open-exceptions';
 
-/** Answers of a bank that change nothing: agreed to, kept for the operator, or in doubt. */
+/** Answers that settle nothing: agreed to as repeats, noted, or added to an exception. */
 
 /**
  * A bank's answer to a charge or a refund that did not take it; `kind` is the doubt that it raises.

@@ -8,9 +8,7 @@ import { CREDIT_WAITS } from '../credit/follow-credit';
 import { FURTHEST } from '../clock/moment';
 import { enqueueMissingStarts, type OutboxRank } from '../outbox';
 
-/**
- * Open rows: all that shows that their workflow was terminated, or that Temporal has lost it.
- */
+/** Open rows: the only sign that a workflow was terminated, or lost by Temporal. */
 
 /** A workflow that a row has for itself: how its id begins, before the row's, and its title. */
 type Own = readonly [named: string, facts: string, title: (facts: never) => string];

@@ -74,11 +74,11 @@ export interface SendOutcome {
   durationMs: number;
   /** `no` only where not a byte of the body can have left. */
   reached: Reached;
-  /** Null where no answer came. */
+  /** Null without a response. */
   httpStatus: number | null;
   /** Null for a 2xx within the time; otherwise a line without an address: the receiver reads it. */
   error: string | null;
-  /** The first 1 KiB of the answer's body. */
+  /** The first 1 KiB of the response's body. */
   responseHead: string | null;
 }
 
@@ -151,7 +151,7 @@ export async function claimUnattempted(
   return found.map((one) => ({ ...one, claimed: own.has(one.id) }));
 }
 
-/** A receiver whose answer, or refusal, took no longer holds nothing up. */
+/** A receiver that responds, or refuses, within this time holds nothing up. */
 const PROMPT_MS = 1_000;
 
 interface DeliveryToRetry extends DeliveryToAttempt {
@@ -176,8 +176,8 @@ export async function deliveryToAttempt(
 }
 
 /**
- * Notes when a webhook that was never attempted, and found no slot, comes again. A redelivery that
- * came meanwhile stands; so does an attempt that another worker makes.
+ * Notes when a webhook without a slot is tried first. A redelivery that came meanwhile stands; so
+ * does an attempt that another worker makes.
  *
  * A retry without a slot keeps its row, so that its delay shows.
  */
@@ -222,7 +222,7 @@ export async function beginDeliveryAttempt(
 
 interface AttemptUnderWay {
   deliveryId: string;
-  /** By when it is recorded, or was given up: as Postgres writes it, for a Date is less exact. */
+  /** When it is recorded or given up; Postgres' text, for a Date is less exact. */
   until: string;
 }
 

@@ -4,7 +4,8 @@ import { raw } from '../pool/statement';
 import { bodiesWithout } from './announce-webhooks';
 
 /**
- * Withdraws what banks are asked by webhook, once it has ended without an answer or was reversed.
+ * Withdraws webhooks that ask a bank for something that has ended without its answer, or was
+ * reversed.
  *
  * One order of locks decides whether a bank may have been told: the delivery first, then its
  * receiver's endpoint. A sender changes the delivery before it sends, and a reader of the feed

@@ -54,8 +54,8 @@ interface Standing extends Consent {
 
 /**
  * The action that an agreement permits to a schedule, or the reason to suspend it. A schedule needs
- * the customer's standing approval in its own currency, a moment at which it holds, a merchant that
- * the network trusts, and an active merchant and bank. A denial is for good.
+ * standing approval in its currency, now in force; a trusted, active merchant; and an active bank.
+ * A denial is for good.
  */
 export function permitted(agreement: Standing, currency: string): 'charge' | 'cancel' | SuspendedReason {
   if (agreement.decision === 'deny' || agreement.blocked) return 'cancel';

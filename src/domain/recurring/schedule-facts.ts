@@ -126,8 +126,8 @@ function nextOf(
 }
 
 /**
- * No notice is given where the schedule was created after the notice's moment, for daily schedules,
- * while nothing is charged, and of a billing that the customer skips.
+ * Daily and held schedules get no notice, nor does a billing that was announced, or whose notice
+ * was due before the schedule was created.
  */
 function isNoticed({ frequency, noticedN, createdAt, status }: Schedule, n: number, noticeAt: number) {
   return frequency !== 'daily' && noticedN !== n && noticeAt >= createdAt.getTime() && !isHeld(status);

@@ -3,8 +3,7 @@
  * without gaps. A receiver so tells which is newer, and notices one that is missing.
  *
  * Numbers of charges, intents and refunds follow from the row. Agreements, schedules and exceptions
- * count in a column `announced`.
- * A webhook that is always its receiver's first says 1 where it is announced.
+ * count in a column `announced`. A webhook that is always first has its 1 where it is announced.
  */
 
 /** The biller is the merchant, or the payee's bank; `bankId` is the payer's bank. */
@@ -56,8 +55,8 @@ interface Refund {
 }
 
 /**
- * `refund.response` to the merchant: the end comes after the word of a delay, and after a rejection
- * that was none, if there was one.
+ * `refund.response` to the merchant: the end counts after the notice of a delay, and after a
+ * mistaken rejection.
  */
 export function refundResponseSequence({ overdue, wasRejected, status }: Refund): number {
   return (overdue && status !== 'pending' ? 1 : 0) + (wasRejected ? 1 : 0) + 1;

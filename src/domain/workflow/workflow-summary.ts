@@ -35,7 +35,7 @@ export const workflowSummary = {
     `${total} customers of ${bankId}`,
 
   bankFile: ({ lines, bankId }: { lines: number; bankId: string }) =>
-    `Statement of ${counted(lines, 'lines')} of ${bankId}`,
+    `Bank file of ${counted(lines, 'lines')} of ${bankId}`,
 
   webhookDelivery: ({ webhookType, entityId }: { webhookType: WebhookType; entityId: string }) =>
     `${webhookType} to ${entityId}`,

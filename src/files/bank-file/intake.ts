@@ -27,7 +27,7 @@ const FORMATS = {
   'application/octet-stream': readEither,
 };
 
-export type StatementType = keyof typeof FORMATS;
+export type BankFileType = keyof typeof FORMATS;
 
 /** No bank books or sends an older day; a mistyped year is older. */
 const BOOKABLE_YEARS = 5;
@@ -61,14 +61,14 @@ export interface CoveredDays {
 
 interface ArrivingFile extends CoveredDays {
   bankId: string;
-  type: StatementType;
+  type: BankFileType;
   bytes: AsyncIterable<Buffer>;
 }
 
 /**
  * Reads a file to its end, and has as many of its lines wait as are left of the bank's day.
  *
- * @throws Failure invalid_request where it is no statement or the days are wrong, rate_limited
+ * @throws Failure invalid_request where it is no bank file or the days are wrong, rate_limited
  *   where it alone has more lines than a day; nothing of it stays then
  */
 export async function stageBankFile(

@@ -4,10 +4,10 @@ import { createLineReader, REQUIRED, type BookableDays } from './line';
 import { textsOf } from './utf8';
 
 /**
- * A statement as CSV. Columns are found by their names in the header, in any order; others are
+ * A bank file as CSV. Columns are found by their names in the header, in any order; others are
  * passed over, and never kept.
  *
- * @throws Failure invalid_request where the header is not that of a statement, a line is too
+ * @throws Failure invalid_request where the header is not that of a bank file, a line is too
  *   long, or it is not in UTF-8
  */
 export async function* readCsv(

@@ -71,10 +71,10 @@ describe("a bank's statement", () => {
     const temporal = new Client({ connection, namespace: engine.namespace });
     const handle = temporal.workflow.getHandle(`bank-file/${statementId}`);
     await handle.result();
-    expect(await (await handle.describe()).staticSummary()).toBe('Statement of 2 lines of Harbour Bank');
+    expect(await (await handle.describe()).staticSummary()).toBe('Bank file of 2 lines of Harbour Bank');
     const details = await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata');
     expect(details.currentDetails).toBe(
-      'The statement is completed: 1 matched, 0 duplicates, 1 unknown here, 1 missing at the bank, 0 with another amount, 0 malformed, 0 pending.',
+      'The file is completed: 1 matched, 0 duplicates, 1 unknown here, 1 missing at the bank, 0 with another amount, 0 malformed, 0 pending.',
     );
 
     // Handed in by the operator, the same file is the same statement; another is matched alike.
