@@ -300,7 +300,7 @@ describe('the manifests for Kubernetes', () => {
       text
         .replace('livenessProbe:', 'livenessProb:')
         .replace('replicas: 3', 'replicas: three')
-        .replace('memory: 768Mi', 'memory: 768MB'),
+        .replace('limits: { memory: 1Gi }', 'limits: { memory: 768MB }'),
     );
     const { code, err } = await new Promise<{ code: unknown; err: string }>((resolve) => {
       execFile(
