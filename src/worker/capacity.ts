@@ -46,7 +46,7 @@ export const CUSTOMER_MIGRATIONS: Partial<WorkerOptions> = {
   maxConcurrentActivityTaskPolls: 2,
 };
 
-/** Steps of statements, each of transactions of some tens of milliseconds, one after the other. */
+/** Steps of bank files, each of transactions of some tens of milliseconds, one after the other. */
 export const BANK_FILES: Partial<WorkerOptions> = {
   maxConcurrentActivityTaskExecutions: 1,
   maxConcurrentActivityTaskPolls: 1,

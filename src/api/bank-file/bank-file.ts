@@ -19,7 +19,7 @@ import { day, id, oneOf, pagination } from '../http/request-fields';
 import { exampleId } from '../http/example';
 import * as shown from '../http/response-fields';
 
-const statementQuery = z.strictObject({
+const fileQuery = z.strictObject({
   from: day
     .meta({
       description:
@@ -203,7 +203,7 @@ export const bankFileRoutes = () => [
     summary: 'Send what you have booked',
     description:
       'Compares what you have booked with what the network expects you to book: charges, refunds and reversals under the `bankTransactionId` that you gave, and the credit of a payment between customers under its reference. A line with that id, amount, currency and side is matched. So is one with the reference of a charge or refund that no other line has. A line that settles nothing is an exception of its charge or refund until a line of the whole amount on the other side takes it back. A booking that none of your files has is missing once the files reach two business days past its settlement day. Each difference becomes a reconciliation exception, once however many statements tell of it; at most 1 000 of a file do, and at most 10 000 of yours are open: the rest is counted, and stands in the differences, which are kept up to 16 MiB of your files of a day. `direction` is the customer’s side: a charge is a `debit`, a refund a `credit`. In a camt.053 the id is `AcctSvcrRef`, the reference `EndToEndId`. A line that is malformed is counted and stops nothing. The file may have 1 GiB, and is read while it arrives, at 256 KiB a second or more. The same file again, with the same `from` and `through`, is the same statement. You may send 1 000 files a day, with 2 000 000 lines in all: a file that passes them is a 429 and leaves nothing.',
-    takes: { ...BANK, scope: 'manage', query: statementQuery, longBody: bankFileBody(), idempotent: true },
+    takes: { ...BANK, scope: 'manage', query: fileQuery, longBody: bankFileBody(), idempotent: true },
     answers: {
       202: { description: 'The statement of 5 lines is being matched', data: sentFile },
     },

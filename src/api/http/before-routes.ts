@@ -52,7 +52,7 @@ function traceRequests(tracing: Pick<Tracing, 'open'>): RequestHandler {
 
 const securePage = helmet();
 
-/** A call returns data, which is no page: three headers in place of a page's thirteen. */
+/** A call returns data, which is no page: three headers in place of a page's twelve. */
 const secure: RequestHandler = (req, res, next) => {
   if (!req.path.startsWith(CALLS)) {
     securePage(req, res, next);

@@ -176,8 +176,8 @@ export async function deliveryToAttempt(
 }
 
 /**
- * Notes when a webhook without a slot is tried first. A redelivery that came meanwhile stands; so
- * does an attempt that another worker makes.
+ * Notes when a webhook without a slot is to have its first attempt. A redelivery that came
+ * meanwhile stands; so does an attempt that another worker makes.
  *
  * A retry without a slot keeps its row, so that its delay shows.
  */

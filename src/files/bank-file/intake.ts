@@ -16,7 +16,7 @@ import { readCamt } from './read-camt';
 import { readCsv } from './read-csv';
 
 /**
- * Takes a statement in, while it arrives: a file of any length costs the same memory. Its lines
+ * Takes a bank file in, while it arrives: a file of any length costs the same memory. Its lines
  * wait in the database, page by page, with nothing of the file but what is compared.
  */
 
