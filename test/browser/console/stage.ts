@@ -119,3 +119,13 @@ export function shownToAnybody(views: Record<string, View>): void {
     await expectGoodPage(page);
   });
 }
+
+export async function savedFile(
+  page: Page,
+  press: () => Promise<unknown>,
+): Promise<{ name: string; text: string }> {
+  const [download] = await Promise.all([page.waitForEvent('download'), press()]);
+  const chunks: Buffer[] = [];
+  for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer);
+  return { name: download.suggestedFilename(), text: Buffer.concat(chunks).toString() };
+}
