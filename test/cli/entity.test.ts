@@ -124,7 +124,7 @@ it('sees, sets and clears where webhooks go', async () => {
   });
 });
 
-it('sets the limit above which an act takes two persons, in each currency by its own decimals, and ends it', async () => {
+it('sets the two-person limit, in each currency by its own decimals, and ends it', async () => {
   const { entityId = '' } = await create('merchant');
   const twoPerson = (...options: string[]) => cli.json('entity', 'two-person', entityId, ...options);
   expect(await twoPerson()).toEqual({ entityId, twoPersonAbove: null });

@@ -5,12 +5,14 @@ import * as ipaddr from 'ipaddr.js';
 type Connected = Pick<Request, 'ip' | 'socket'>;
 
 interface Address {
+  /** As Express has it. */
+  ip: string;
   shown: string;
   counted: string;
 }
 
 /** The address of a connection's last request, which is most often the next one's. */
-const last = new WeakMap<Socket, Address & { ip: string }>();
+const last = new WeakMap<Socket, Address>();
 
 /**
  * The address that connects, or that a trusted proxy adds to `X-Forwarded-For`. An address that the
