@@ -58,7 +58,13 @@ interface Bank {
   app: (act: CustomerAct) => void;
 }
 
-async function startBank(networkPort: number, fault: Fault, asked: Asked[] = []): Promise<Bank> {
+/** @param refusals gets the code of each refusal of an answer */
+async function startBank(
+  networkPort: number,
+  fault: Fault,
+  asked: Asked[] = [],
+  refusals: string[] = [],
+): Promise<Bank> {
   const assent = new AssentClient({
     baseUrl: `http://127.0.0.1:${networkPort}`,
     clientId: 'cli_1',
@@ -115,6 +121,7 @@ async function startBank(networkPort: number, fault: Fault, asked: Asked[] = [])
     const done = work(event).catch((error: unknown) => {
       // One that the network has refused is as it should be.
       if (!(error instanceof AssentError)) throw error;
+      refusals.push(error.code);
     });
     if (fault.busy) await done;
     return 200;
@@ -262,8 +269,9 @@ describe('at the command line', () => {
   test('a bank without a fault passes, is asked about the customer that is given, and --json is one object', async () => {
     const port = await freePort();
     const asked: Asked[] = [];
-    const { url } = await startBank(port, {}, asked);
-    const customer = { customerId: 'cus_of_this_bank', lookupID: 'copper-field-maple-1093' };
+    const refusals: string[] = [];
+    const { url } = await startBank(port, {}, asked, refusals);
+    const customer = { customerId: 'cus_of_this_bank', lookupID: 'copper-field-maple-river-13' };
     const told = await cli().json<{ passed: boolean; checks: { name: string; problem: string | null }[] }>(
       'conformance',
       '--webhook-url',
@@ -281,6 +289,8 @@ describe('at the command line', () => {
     expect(told.passed).toBe(true);
     expect(told.checks.map(({ problem }) => problem)).toEqual(Array.from({ length: 12 }, () => null));
     expect(asked).toEqual([customer]);
+    // By the code a bank reverses its debit, as it would in earnest.
+    expect(refusals).toEqual(['late_answer']);
   });
 
   test('a bank that has another webhook secret fails, in words, with exit code 1', async () => {

@@ -238,12 +238,12 @@ export const MONEY = { amount: 12.34, currency: 'NGN' };
 
 function intent({ sender, network, customer }: Kit): Asked {
   const id = newId('merchant');
-  network.receive(id, 'as usual');
+  const asked = { intentId: newId('intent'), spendingLimits: shownLimits(NO_LIMITS, MONEY.currency) };
+  network.receive(id, 'as usual', asked);
   const delivery = sender.webhook('billing.intent', {
     ...question(customer, id),
-    intentId: newId('intent'),
+    ...asked,
     currency: MONEY.currency,
-    spendingLimits: shownLimits(NO_LIMITS, MONEY.currency),
     termsInWords: termsInWords(NO_LIMITS, MONEY.currency, 'UTC'),
   });
   return { id, delivery };

@@ -5,9 +5,11 @@ import {
   type decisionShown,
   type decisionWithHistory,
 } from '../../../src/api/customer/decision';
+import type { Answer } from '../../../src/api/http/answer';
 import { check } from '../../../src/api/http/validation';
 import { billingToSkip } from '../../../src/api/recurring/recurring-schema';
 import { newId } from '../../../src/database/identifier/new-id';
+import { Failure, invalidRequest } from '../../../src/domain/failures';
 import { eachWindow, NO_LIMITS, shownLimits } from '../../../src/domain/spending-limit';
 
 /*
@@ -26,7 +28,7 @@ export const LIMITS = {
 };
 
 type Decision = z.output<typeof decisionShown>;
-type Limits = Decision['spendingLimits'];
+export type Limits = Decision['spendingLimits'];
 type Body = Record<string, unknown>;
 
 /** Act of the customer in the app. */
@@ -47,12 +49,6 @@ interface Request {
   method: string;
   path: string;
   body: Body;
-}
-
-interface Answer {
-  status: number;
-  message: string;
-  data?: object;
 }
 
 const DECISIONS = '/v1/bank/customer-decisions';
@@ -110,21 +106,27 @@ export class Permission {
     return this.decision.customerDecision === 'deny';
   }
 
-  /** @returns undefined for a call that no app makes */
+  /**
+   * @returns undefined for a call that no app makes
+   * @throws Failure unavailable, or invalid_request
+   */
   take(request: Request): Answer | undefined {
     const { method, path } = request;
     const own = `${DECISIONS}/${this.decision.id}`;
     const subscription = `/v1/bank/customer/subscriptions/${this.next.scheduleId}`;
     switch (`${method} ${path}`) {
       case `GET ${DECISIONS}`:
-        return answer('1 decision', { decisions: [this.decision], total: 1, page: 1, limit: 20 });
+        return { message: '1 decision', data: { decisions: [this.decision], total: 1, page: 1, limit: 20 } };
       case `GET ${own}`:
-        return answer('The decision', {
-          ...this.decision,
-          lastCharge: null,
-          upcoming: [this.next],
-          history: [],
-        } satisfies z.output<typeof decisionWithHistory>);
+        return {
+          message: 'The decision',
+          data: {
+            ...this.decision,
+            lastCharge: null,
+            upcoming: [this.next],
+            history: [],
+          } satisfies z.output<typeof decisionWithHistory>,
+        };
       case `PUT ${own}`:
         return this.act('decide', request);
       case `POST ${own}/pause`:
@@ -140,26 +142,26 @@ export class Permission {
   }
 
   private act(call: Act['call'], { body }: Request): Answer {
-    const { problems: found = [] } = check(SCHEMAS[call], body, '');
-    const problems = found.map(({ path, message }) => `${path} ${message}`);
+    const { problems: broken = [] } = check(SCHEMAS[call], body, '');
+    const problems = broken.map(({ path, message }) => `${path} ${message}`);
     if (this.acts.length < MOST_ACTS) this.acts.push({ call, body, problems });
     if (this.away > 0) {
       this.away -= 1;
-      return { status: 503, message: 'The network is away; come again' };
+      throw away();
     }
-    if (problems.length > 0) return { status: 400, message: problems.join('; ') };
+    if (broken.length > 0) throw invalidRequest(broken);
     if (call === 'skip' || call === 'unskip') {
-      return answer(`The billing is to be ${call}ped`, { scheduleId: this.next.scheduleId });
+      return { message: `The billing is to be ${call}ped`, data: { scheduleId: this.next.scheduleId } };
     }
     if (call === 'decide') this.decide(body as z.input<typeof decisionBody>);
     else {
       this.decision.state = call === 'pause' ? 'paused' : 'active';
       this.decision.pausedUntil = typeof body['until'] === 'string' ? body['until'] : null;
     }
-    return answer(`The decision is ${this.decision.customerDecision} from the next charge on`, {
-      ...this.decision,
-      ...(this.isDenied && { pending: this.pending }),
-    });
+    return {
+      message: `The decision is ${this.decision.customerDecision} from the next charge on`,
+      data: { ...this.decision, ...(this.isDenied && { pending: this.pending }) },
+    };
   }
 
   private decide({ customerDecision, spendingLimits, blockMerchant }: z.input<typeof decisionBody>) {
@@ -169,18 +171,21 @@ export class Permission {
     decision.blockMerchant = blockMerchant ?? false;
     if (isDenied) decision.state = 'revoked';
     if (spendingLimits === undefined) return;
-    const { count: given, ...limits } = spendingLimits as Partial<Limits> | { count: null };
-    const { count, ...left } = decision.spendingLimits;
-    decision.spendingLimits = {
-      ...left,
-      daily: null,
-      monthly: null,
-      ...limits,
-      count: given === null ? eachWindow(() => null) : { ...count, ...given },
-    };
+    decision.spendingLimits = limitsAfter(
+      { ...decision.spendingLimits, daily: null, monthly: null },
+      spendingLimits,
+    );
   }
 }
 
-function answer(message: string, data: object): Answer {
-  return { status: 200, message, data };
+/** Limits before, with the members that a bank gave. */
+export function limitsAfter(before: Limits, given: unknown): Limits {
+  const { count, ...limits } = given as Partial<Limits> | { count: null };
+  const counts = count === null ? eachWindow(() => null) : { ...before.count, ...count };
+  return { ...before, ...limits, count: counts };
 }
+
+/** A refusal after which the bank is to send the same call again. */
+export const away = () =>
+  new Failure('unavailable', 'The network is away; come again', { retryAfterS: AWAY_S });
+const AWAY_S = 1;

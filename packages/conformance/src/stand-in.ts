@@ -3,20 +3,25 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
 import { bankResponseBody } from '../../../src/api/billing/billing-request-schema';
+import { replyOf, replyOfFailure, type Reply } from '../../../src/api/http/answer';
 import { canonicalJson } from '../../../src/api/http/json';
 import { check } from '../../../src/api/http/validation';
 import { intentResponseBody } from '../../../src/api/billing/intent';
 import { refundResponseBody } from '../../../src/api/billing/refund';
-import type { Permission } from './permission';
+import { Failure, invalidRequest } from '../../../src/domain/failures';
+import { SCOPES } from '../../../src/domain/scope';
+import { away, limitsAfter, type Limits, type Permission } from './permission';
 
 /*
  * The part of the network's API that a bank calls, with faults on order. It checks the answers
  * against the API's own schemas and keeps them; the checks judge.
  */
 
+type Body = Record<string, unknown>;
+
 /** A bank's answer to an intent, charge or refund. */
 export interface Answer {
-  body: Record<string, unknown>;
+  body: Body;
   /** Violations of the contract. */
   problems: string[];
 }
@@ -44,19 +49,55 @@ interface Endpoint {
   schema: z.ZodType;
   /** The field with the id of the charge or refund, or of the intent's merchant. */
   key: 'entityId' | 'billingRequestId' | 'refundId';
+  /** `data` of the response to an answer, with what was asked. */
+  outcome: (answer: Body, asked: Body) => object;
 }
 
 const ENDPOINTS = new Map<string, Endpoint>([
-  ['/v1/billing/intent-response', { schema: intentResponseBody, key: 'entityId' }],
-  ['/v1/billing/bank-response', { schema: bankResponseBody, key: 'billingRequestId' }],
-  ['/v1/bank/refund-response', { schema: refundResponseBody, key: 'refundId' }],
+  [
+    '/v1/billing/intent-response',
+    {
+      schema: intentResponseBody,
+      key: 'entityId',
+      outcome({ customerDecision, blockMerchant, spendingLimits }, { intentId, spendingLimits: asked }) {
+        const decision = blockMerchant === true ? 'deny' : String(customerDecision);
+        return {
+          intentId,
+          status: decision.startsWith('approve') ? 'approved' : 'declined',
+          customerDecision: decision,
+          // Nothing was asked, so what is answered is the tighter.
+          spendingLimits: limitsAfter(asked as Limits, spendingLimits ?? {}),
+          ...(decision === 'deny' && { pending: [] }),
+        };
+      },
+    },
+  ],
+  [
+    '/v1/billing/bank-response',
+    {
+      schema: bankResponseBody,
+      key: 'billingRequestId',
+      outcome: ({ billingRequestId, bankTransactionId }) => ({
+        billingRequestId,
+        status: bankTransactionId === undefined ? 'declined' : 'successful',
+      }),
+    },
+  ],
+  [
+    '/v1/bank/refund-response',
+    {
+      schema: refundResponseBody,
+      key: 'refundId',
+      outcome: ({ refundId, action }) => ({ refundId, status: action }),
+    },
+  ],
 ]);
 
 export class StandIn {
   private readonly server: Server;
   private readonly tokens = new Set<string>();
   private readonly answers = new Map<string, Answer[]>();
-  private readonly receptions = new Map<string, Reception>();
+  private readonly receptions = new Map<string, { reception: Reception; asked: Body }>();
   private lastRequestAt = Date.now();
 
   constructor(
@@ -65,7 +106,10 @@ export class StandIn {
   ) {
     this.server = createServer((request, response) => {
       this.lastRequestAt = Date.now();
-      this.serve(request, response).catch(() => response.destroy());
+      this.serve(request, response).catch((error: unknown) => {
+        if (error instanceof Failure) refuse(response, error);
+        else response.destroy();
+      });
     });
   }
 
@@ -79,9 +123,12 @@ export class StandIn {
     this.server.closeAllConnections();
   }
 
-  /** @param id of the charge or refund, or of the intent's merchant */
-  receive(id: string, reception: Reception): void {
-    this.receptions.set(id, reception);
+  /**
+   * @param id of the charge or refund, or of the intent's merchant
+   * @param asked fields of the webhook that are told again in the response
+   */
+  receive(id: string, reception: Reception, asked: Body = {}): void {
+    this.receptions.set(id, { reception, asked });
   }
 
   answersTo(id: string): readonly Answer[] {
@@ -96,59 +143,60 @@ export class StandIn {
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? '').split('?')[0] ?? '';
     const body = await bodyOf(request);
-    if (body === undefined) return envelope(response, 413, 'The body is too large');
+    if (body === undefined) throw new Failure('body_too_large', 'The body is too large');
     if (request.method === 'POST' && path === '/v1/oauth/token') {
       return this.giveToken(request, response, body);
     }
     const token = /^Bearer (\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
     if (token === undefined || !this.tokens.has(token)) {
-      return envelope(response, 401, 'There is no valid access token');
+      throw new Failure('unauthenticated', 'There is no valid access token');
     }
     const said = jsonObject(body || '{}');
-    if (!said) return envelope(response, 400, 'The body is not a JSON object');
+    if (!said) throw new Failure('invalid_request', 'The body is not a JSON object');
     const { method = '' } = request;
     const endpoint = method === 'POST' ? ENDPOINTS.get(path) : undefined;
     if (endpoint) return this.handleCall(endpoint, said, response);
     const taken = this.permission.take({ method, path, body: said });
-    if (!taken) return envelope(response, 404, 'Only what a bank answers, and its app calls, is played here');
-    if (taken.status === 503) response.setHeader('retry-after', '1');
-    envelope(response, taken.status, taken.message, taken.data);
+    if (!taken) throw new Failure('not_found', 'Only what a bank answers, and its app calls, is played here');
+    send(response, replyOf(taken, 200));
   }
 
   private giveToken(request: IncomingMessage, response: ServerResponse, body: string): void {
     const given = credentialsOf(request, body);
     const { clientId, clientSecret } = this.credentials;
     if (given.clientId !== clientId || given.clientSecret !== clientSecret) {
-      return json(response, 401, { error: 'invalid_client' });
+      return send(response, { status: 401, body: { error: 'invalid_client' } });
     }
-    if (this.tokens.size >= MOST_TOKENS) return envelope(response, 429, 'Keep a token until it expires');
+    if (this.tokens.size >= MOST_TOKENS) {
+      return send(response, { status: 429, body: { error: 'temporarily_unavailable' } });
+    }
     const token = randomBytes(32).toString('base64url');
     this.tokens.add(token);
-    json(response, 200, { access_token: token, token_type: 'Bearer', expires_in: TOKEN_S });
+    const scope = SCOPES.join(' ');
+    send(response, {
+      status: 200,
+      body: { access_token: token, token_type: 'Bearer', expires_in: TOKEN_S, scope },
+    });
   }
 
-  private async handleCall(
-    endpoint: Endpoint,
-    body: Record<string, unknown>,
-    response: ServerResponse,
-  ): Promise<void> {
+  private async handleCall(endpoint: Endpoint, body: Body, response: ServerResponse): Promise<void> {
     const id = String(body[endpoint.key]);
-    const checked = check(endpoint.schema, body, '');
-    const problems = (checked.problems ?? []).map((problem) => `${problem.path} ${problem.message}`);
+    const { problems: broken = [] } = check(endpoint.schema, body, '');
+    const problems = broken.map((problem) => `${problem.path} ${problem.message}`);
     const answers = this.answers.get(id) ?? [];
     const nth = answers.length + 1;
-    const reception = this.receptions.get(id);
+    const { reception, asked = {} } = this.receptions.get(id) ?? {};
     // A 503 tells the bank that its answer was lost, so even a bad answer gets no 400 here.
     if (reception === 'after an outage' && nth === 1) {
       this.answers.set(id, [{ body, problems }]);
-      response.setHeader('retry-after', '1');
-      return envelope(response, 503, 'The network is away; come again');
+      throw away();
     }
     if (nth <= MOST_ANSWERS) this.answers.set(id, [...answers, { body, problems }]);
-    if (problems.length > 0) return envelope(response, 400, problems.join('; '));
-    if (reception === undefined) return envelope(response, 404, 'There is nothing of this id to answer');
+    if (broken.length > 0) throw invalidRequest(broken);
+    if (reception === undefined) throw new Failure('not_found', 'There is nothing of this id to answer');
     if (reception === 'too late') {
-      return envelope(response, 409, 'It has ended without an answer', { status: 'declined' });
+      const data = { [endpoint.key]: id, status: 'declined' };
+      throw new Failure('late_answer', 'It has ended without an answer', { data });
     }
     if (reception === 'slowly') await sleep(SLOW_MS);
     if (reception === 'after an outage' && nth === 2) {
@@ -156,10 +204,11 @@ export class StandIn {
       return;
     }
     const [first] = answers;
+    const data = endpoint.outcome(first?.body ?? body, asked);
     if (first && canonicalJson(first.body) !== canonicalJson(body)) {
-      return envelope(response, 409, 'It was answered otherwise before', { status: 'answered' });
+      throw new Failure('already_answered', 'It was answered otherwise before', { data });
     }
-    envelope(response, 200, 'Taken', { status: 'answered' });
+    send(response, replyOf({ message: 'Taken', data }, 200));
   }
 }
 
@@ -212,10 +261,11 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function envelope(response: ServerResponse, statusCode: number, message: string, data?: object): void {
-  json(response, statusCode, { statusCode, success: statusCode < 300, message, ...(data && { data }) });
+function refuse(response: ServerResponse, failure: Failure): void {
+  if (failure.retryAfterS !== undefined) response.setHeader('retry-after', failure.retryAfterS);
+  send(response, replyOfFailure(failure));
 }
 
-function json(response: ServerResponse, status: number, body: object): void {
+function send(response: ServerResponse, { status, body }: Pick<Reply, 'status' | 'body'>): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
