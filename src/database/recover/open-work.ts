@@ -38,11 +38,17 @@ interface Kind {
 /** A clock that jumped makes nothing late by the whole jump. */
 const realTime = (moment: string) => `greatest(${moment} - e.clock_offset, e.clock_moved_at)`;
 
+/** SQL: whether a billing of the schedule `r` has one of these statuses. */
+function billingIn(...statuses: string[]): string {
+  const quoted = statuses.map((status) => `'${status}'`).join(', ');
+  return `EXISTS (SELECT FROM billings b WHERE b.schedule_id = r.id AND b.status IN (${quoted}))`;
+}
+
 /** A paused schedule rests with no billing in hand: `resume` starts its workflow. */
-const RESTS = `(r.status = 'paused' AND NOT EXISTS (
-  SELECT FROM billings b WHERE b.schedule_id = r.id AND b.status IN ('pending', 'retrying')))`;
-const DELAY = `CASE WHEN e.clock_offset = '0' AND e.clock_target IS NULL THEN coalesce(r.delay_ms, 0) ELSE 0 END
-  * interval '1 millisecond'`;
+const RESTS = `(r.status = 'paused' AND NOT ${billingIn('pending', 'retrying')})`;
+/** The place is among the schedules of the next due moment: a bank that is asked has none. */
+const DELAY = `CASE WHEN e.clock_offset = '0' AND e.clock_target IS NULL AND NOT ${billingIn('pending')}
+  THEN coalesce(r.delay_ms, 0) ELSE 0 END * interval '1 millisecond'`;
 const SUM = 'r.amount::bigint, r.currency';
 const MERCHANT = 'r.merchant_id';
 const BANK = 'r.bank_id';

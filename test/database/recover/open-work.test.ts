@@ -52,6 +52,20 @@ describe('what is overdue', () => {
   });
 
   it.each([
+    ['its next billing was due, behind others of that moment', false],
+    ['its bank was to answer, wherever its next billing has its place', true],
+  ])('is a schedule ten minutes after %s: %j', async (_, isAsked) => {
+    await actsAt('-10 minutes');
+    await db.rows`UPDATE schedules SET delay_ms = 3600000 WHERE id = ${scheduleId}`;
+    if (isAsked) {
+      await db.rows`
+        INSERT INTO billings (schedule_id, n, due_at, status, attempts, first_attempt_at)
+        VALUES (${scheduleId}, 1, now(), 'pending', 1, now())`;
+    }
+    expect(await overdue()).toEqual(isAsked ? [workflowIds.recurring(scheduleId)] : []);
+  });
+
+  it.each([
     ['has said nothing since', 'NULL', 'NULL', true],
     ['waits for a place', `'1 minute'`, 'NULL', false],
     ['was to come again a while ago', `'-200 seconds'`, 'NULL', false],
