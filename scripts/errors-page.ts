@@ -19,7 +19,8 @@ messages change.
 
 - The list is closed. A new code comes with a new version of the API’s document; treat one that you do
   not know by its status.
-- \`POST /v1/oauth/token\` alone has no \`code\`: its \`error\` is one of RFC 6749, section 5.2.
+- \`POST /v1/oauth/token\` alone has no \`code\`: its \`error\` is one of RFC 6749, section 5.2,
+  or \`temporarily_unavailable\` (429, 503) or \`server_error\` (500).
 
 Under an \`Idempotency-Key\` the codes marked “Kept” are the answer from then on: a repeat gets the same
 one. After any other, the same key may be used again.

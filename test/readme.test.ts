@@ -391,6 +391,17 @@ describe('beside the five minutes', () => {
       ]),
     );
 
+    const stall = clientOf(await createEntity('merchant', 'Example Stall, not trusted'));
+    const { banks } = (await stall.call('findBanks', { query: { email: 'bisi@example.com' } })).data;
+    const lookupIDs = banks.map(({ lookupID }) => lookupID);
+    const [asked] = await stall.call('sendIntents', {
+      body: { lookupIDs, currency: 'NGN', description: 'Plums' },
+    });
+    const intent = { path: { intentId: (asked?.success && asked.intentId) || '' } };
+    await eventually(
+      async () => (await stall.call('getIntent', intent)).data.customerDecision === 'approve_once',
+    );
+
     if (!HAS_REQUESTS) return;
     const billed = run(await inFolder('bill.py', pythonProgram()), shop, ['python3']);
     expect([await billed.ended(), billed.output]).toEqual([

@@ -21,26 +21,25 @@ type Refund = WebhookEventOf<'refund.request'>['data'][number];
 
 /** Deliveries that were taken: the same may come again. */
 const deliveries = new Set<string>();
-/** Charges that ended without us, also where that is known before they are. */
+/** Charges that ended without us, also before we are asked: a booking of one is reversed. */
 const closed = new Set<string>();
-/** Bookings by charge or refund: each once. */
-const bookings = new Map<string, { bankTransactionId: string; amount: number; reversed: boolean }>();
+/** Bookings by charge, credit or refund: each once. */
+const bookings = new Map<string, { bankTransactionId: string; amount: number }>();
 
 function book(id: string, amount: number): string {
-  const booking = bookings.get(id) ?? { bankTransactionId: `ft-${randomUUID()}`, amount, reversed: false };
+  const booking = bookings.get(id) ?? { bankTransactionId: `ft-${randomUUID()}`, amount };
   bookings.set(id, booking);
   return booking.bankTransactionId;
 }
 
-function reverse(id: string): void {
-  const booking = bookings.get(id);
-  if (booking) booking.reversed = true;
-}
-
 async function answerIntent({ customerId, lookupID, merchant }: Intent): Promise<void> {
-  const body = { customerId, lookupID, entityId: merchant.id };
-  await assent.call('answerIntent', {
-    body: { ...body, customerDecision: 'approve_recurring', spendingLimits: { monthly: 50_000 } },
+  const body = { customerId, lookupID, entityId: merchant.id, spendingLimits: { monthly: 50_000 } };
+  const answer = (customerDecision: 'approve_recurring' | 'approve_once') =>
+    assent.call('answerIntent', { body: { ...body, customerDecision } });
+  await answer('approve_recurring').catch((error: unknown) => {
+    // A merchant whom the network does not trust can have no standing approval.
+    if (isRefusal(error, 'merchant_not_trusted')) return answer('approve_once');
+    throw error;
   });
 }
 
@@ -52,8 +51,7 @@ async function answerCharge({ billingRequestId, amount, approvalRequired }: Char
     .call('answerBillingRequest', { body: { billingRequestId, bankTransactionId, ...action } })
     .catch((error: unknown) => {
       // The network has another end of it: the money goes back.
-      const ended = error instanceof AssentError && ['late_answer', 'already_answered'].includes(error.code);
-      if (ended) reverse(billingRequestId);
+      if (isRefusal(error, 'late_answer', 'already_answered')) closed.add(billingRequestId);
       else throw error;
     });
 }
@@ -62,6 +60,9 @@ async function payRefund({ refundId, amount }: Refund): Promise<void> {
   const bankTransactionId = book(refundId, -amount);
   await assent.call('answerRefund', { body: { refundId, action: 'completed', bankTransactionId } });
 }
+
+const isRefusal = (error: unknown, ...codes: string[]) =>
+  error instanceof AssentError && codes.includes(error.code);
 
 function alarm(error: unknown): void {
   console.error(error instanceof AssentError ? `${error.code}: ${error.message}` : error);
@@ -81,19 +82,18 @@ const receiver = webhookHandler({ secret: process.env['WEBHOOK_SECRET'] ?? '' },
     case 'refund.request':
       for (const refund of event.data) void payRefund(refund).catch(alarm);
       return;
+    case 'billing.credit':
+      for (const { billingRequestId, amount } of event.data) book(`credit ${billingRequestId}`, -amount);
+      return;
     case 'billing.closed':
-      for (const { billingRequestId } of event.data) {
-        closed.add(billingRequestId);
-        reverse(billingRequestId);
-      }
+      for (const { billingRequestId } of event.data) closed.add(billingRequestId);
       return;
     default: // Nothing to do; new types are taken like the others.
   }
 });
 
 const server = createServer(receiver).listen(Number(process.env['PORT'] ?? 4001), '127.0.0.1', () => {
-  const { port } = server.address() as AddressInfo;
-  const body = { url: `http://127.0.0.1:${port}` };
+  const body = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
   console.log(`The bank listens at ${body.url}`);
   assent.call('setWebhookEndpoint', { body }).then(() => console.log('The network sends there'), alarm);
 });

@@ -28,7 +28,7 @@ test('what npm packs of a fresh clone is built, has its licence, and leads nowhe
     expect(read('LICENSE')).toBe(readFileSync(path.join(ROOT, 'LICENSE'), 'utf8'));
     const links = [...read('README.md').matchAll(/\]\(([^)]+)\)/g)].map(([, to = '']) => to);
     expect(links.filter((to) => !to.startsWith('#') && !to.startsWith('https:'))).toEqual([]);
-    expect(read('README.md')).toContain('npm install @assent/client');
+    expect(read('README.md')).toContain(`npm install ./${path.basename(packed)}`);
   } finally {
     rmSync(clone, { recursive: true });
   }
