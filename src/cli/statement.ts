@@ -130,7 +130,10 @@ async function handIn(db: Database, config: Config, file: string, given: Given):
       if (isNew) await recordAuditEvent(trx, by, { action: 'statement.handed_in', entityId: bankId, after });
       return statementId;
     });
-    return await accepted.finally(() => discardPages(db, arrived.statementId));
+    const statementId = await accepted;
+    // The pages of a file that was handed in before; after a refusal the sweep has them.
+    await discardPages(db, arrived.statementId);
+    return statementId;
   } catch (error) {
     if (error instanceof Failure) throw new OperatorError(`${file}: ${error.message}`, { cause: error });
     throw error;

@@ -6,10 +6,10 @@ export interface CommitCutter {
   /** The database, by way of here. */
   url: string;
   /**
-   * The next commit: is it lost on its way to Postgres, or is Postgres' answer lost on its way
-   * back?
+   * The next commit: is it lost on its way to Postgres, is the connection lost while Postgres
+   * commits, or is Postgres' answer lost on its way back?
    */
-  cutNext(lost: 'commit' | 'answer'): void;
+  cutNext(lost: 'commit' | 'connection' | 'answer'): void;
   close(): void;
 }
 
@@ -19,7 +19,7 @@ const COMMIT = Buffer.from('Q\0\0\0\x0bCOMMIT\0', 'latin1');
 export async function startCommitCutter(databaseUrl: string): Promise<CommitCutter> {
   const database = new URL(databaseUrl);
   const sockets: Socket[] = [];
-  let armed: 'commit' | 'answer' | undefined;
+  let armed: Parameters<CommitCutter['cutNext']>[0] | undefined;
   const server = createServer((client) => {
     const postgres = connect(Number(database.port), database.hostname);
     const cut = () => {
@@ -35,6 +35,7 @@ export async function startCommitCutter(databaseUrl: string): Promise<CommitCutt
       const lost = bytes.includes(COMMIT) ? armed : undefined;
       if (lost !== undefined) armed = undefined;
       if (lost === 'commit') return cut();
+      if (lost === 'connection') return postgres.write(bytes, cut);
       answerLost = lost === 'answer';
       postgres.write(bytes);
     });

@@ -7,7 +7,7 @@ import { recordAuditEvent } from '../../database/record/audit-event';
 import { Failure } from '../../domain/failures';
 import { mayAct, type PersonRole } from '../../domain/person';
 import type { Scope } from '../../domain/scope';
-import { replyOf, replyOfFailure, type Answer, type Reply } from './answer';
+import { failureOf, replyOf, replyOfFailure, type Answer, type Reply } from './answer';
 import type { Authenticate } from './authentication';
 import {
   BODY_LIMIT_BYTES,
@@ -205,7 +205,12 @@ export function serve(
     };
     const outcome = await deps.limiter
       .take(caller, () => one.handle(call))
-      .finally(() => received?.release());
+      .catch(async (error: unknown) => {
+        // A lost commit may yet take effect, and needs what was received. Otherwise a sweep has it.
+        if (failureOf(error)?.code !== 'outcome_unknown') await received?.release();
+        throw error;
+      });
+    await received?.release();
     if ('pages' in outcome) {
       const file = { ...outcome, pages: inSlots(outcome.pages, caller, deps.limiter) };
       return slots.downloads.hold(caller, () => sendDownload(res, file));

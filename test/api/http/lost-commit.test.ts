@@ -1,7 +1,11 @@
+import { readBankFile } from '../../../src/database/bank-file/receive-bank-file';
 import { openDatabase, type Database } from '../../../src/database/pool/connection';
 import { send, serveApi, tokensOf, type Answered, type ServedApi } from '../../support/api';
+import { workOnFile } from '../../support/bank-file';
 import { startCommitCutter, type CommitCutter } from '../../support/commit-cutter';
-import { createTestDatabase, type TestDatabase } from '../../support/database';
+import { asSchemaLogin, createTestDatabase, type TestDatabase } from '../../support/database';
+import { eventually } from '../../support/engine';
+import { openTransaction } from '../../support/open-transaction';
 import { bill, type Caller } from '../../support/shared-api';
 import {
   answerCharges,
@@ -184,3 +188,30 @@ test.each(Object.keys(REQUESTS))(
     expect(headers.get('retry-after')).toBe('2');
   },
 );
+
+test('a bank’s file whose commit goes on without its connection has all of its lines', async () => {
+  await asSchemaLogin(
+    database.url,
+    `CREATE FUNCTION wait_for_test() RETURNS trigger LANGUAGE plpgsql AS
+       'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NULL; END';
+     CREATE CONSTRAINT TRIGGER wait_for_test AFTER INSERT ON bank_files DEFERRABLE INITIALLY DEFERRED
+       FOR EACH ROW EXECUTE FUNCTION wait_for_test()`,
+  );
+  const stall = await openTransaction(db);
+  await stall.trx.rows`SELECT pg_advisory_xact_lock(1)`;
+  cutter.cutNext('connection');
+
+  const sent = await fetch(`${api.url}/v1/bank/statements`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${tokens.bank}`, 'content-type': 'text/csv' },
+    body: 'bankTransactionId,bookingDate,amount,currency,direction\nFT-1,2026-03-02,8.00,NGN,debit\n',
+  });
+  await stall.commit();
+
+  expect(sent.status).toBe(503);
+  const accepted = () => db.row<{ id: string }>`SELECT id FROM bank_files WHERE bank_id = ${standing.bankId}`;
+  await eventually(async () => (await accepted()) !== undefined);
+  const { id = '' } = (await accepted()) ?? {};
+  await workOnFile(db, id);
+  expect(await readBankFile(db, id)).toMatchObject({ status: 'completed', summary: { lines: 1 } });
+});
