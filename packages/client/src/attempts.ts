@@ -34,7 +34,7 @@ const LONGEST_WAIT_MS = 8_000;
 /**
  * Statuses that say nothing of the request, but that it should come again. A proxy's 502 and 504
  * leave open whether it was carried out; so does a 503, and so does no answer at all. Asking again
- * is harmless: what creates has a key, and the rest is the same done twice.
+ * is harmless: a call whose repeat would do more, or be refused, has a key.
  */
 const COME_AGAIN = new Set([408, 429, 502, 503, 504]);
 

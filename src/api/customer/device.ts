@@ -168,7 +168,7 @@ export const deviceRoutes = [
     id: 'unlinkDevice',
     summary: 'Unlink a device',
     description: 'Removes the link between a device and your customer.',
-    takes: { ...BANK, scope: 'manage', body: linkBody },
+    takes: { ...BANK, scope: 'manage', body: linkBody, idempotent: true },
     answers: { 200: { description: 'The device is not linked any more' } },
     refusals: { not_found: 'The device is not linked to this customer, or you have no such customer' },
     handle: unlink,

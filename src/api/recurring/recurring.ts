@@ -292,6 +292,7 @@ export const recurringRoutes = (config: Config) => [
       person: 'admin',
       params: schema.schedulePath,
       body: schema.scheduleChange,
+      idempotent: true,
     },
     answers: changed(),
     refusals: { ...ended.refusals, limit_reached: 'The amount is above the customer’s `perCharge`' },

@@ -38,8 +38,8 @@ const LINK = '/v1/bank/customer/device/link';
 const UNLINK = '/v1/bank/customer/device/unlink';
 const LOOKUP = '/v1/customer/device/lookup';
 const link = (deviceId: string, customer: Customer, by = bank) => by.post(LINK, { ...customer, deviceId });
-const unlink = (deviceId: string, customer: Customer, by = bank) =>
-  by.post(UNLINK, { ...customer, deviceId });
+const unlink = (deviceId: string, customer: Customer, by = bank, headers?: Record<string, string>) =>
+  by.post(UNLINK, { ...customer, deviceId }, headers);
 const lookUp = (deviceId: string, by = merchant) => by.post(LOOKUP, { deviceId });
 const found = async (search: string, by = bank) =>
   (await by.list(`/v1/bank/devices/list?search=${encodeURIComponent(search)}`)).map(
@@ -200,6 +200,17 @@ describe('unlinking a device', () => {
       SELECT unlinked_at IS NOT NULL AS ended FROM device_links WHERE device_id =
       (SELECT device_id FROM device_links ORDER BY linked_at DESC LIMIT 1) ORDER BY linked_at`;
     expect(kept).toEqual([{ ended: true }, { ended: false }]);
+  });
+
+  it('whose answer was lost is the same with its key, and ends no link that was made meanwhile', async () => {
+    const token = await tokenOf(bank);
+    const key = { 'idempotency-key': 'unlink' };
+    await link(token, ada);
+    const first = await unlink(token, ada, bank, key);
+    await link(token, ada);
+    const again = await unlink(token, ada, bank, key);
+    expect([again.status, again.body]).toEqual([200, first.body]);
+    expect(await found(token)).toEqual([token]);
   });
 
   it('is a 404 where it is not linked to that customer of the bank, and leaves the link', async () => {

@@ -40,6 +40,7 @@ async function enterAll(): Promise<Record<Role, Party>> {
 const NOBODYS = {
   customerId: 'cus_00000000000000000000000000',
   billingRequestId: 'brq_00000000000000000000000000',
+  scheduleId: 'sch_00000000000000000000000000',
   deliveryId: 'dlv_00000000000000000000000000',
   deviceId: `dev_${'A'.repeat(60)}`,
   lookupID: 'quiet-river-seven-lamps-11',
@@ -55,6 +56,10 @@ const BODIES: Record<string, [body: object, other: object]> = {
   'post /v1/bank/customers': [{ customers: [{ clientRef: 'c1' }] }, { customers: [{ clientRef: 'c2' }] }],
   'post /v1/devices': [{ fingerprint: 'x'.repeat(16) }, { fingerprint: 'y'.repeat(16) }],
   'post /v1/bank/customer/device/link': [
+    { customerId: NOBODYS.customerId, phrase: NOBODYS.lookupID, deviceId: NOBODYS.deviceId },
+    { phrase: 'quiet-river-seven-lamps-12' },
+  ],
+  'post /v1/bank/customer/device/unlink': [
     { customerId: NOBODYS.customerId, phrase: NOBODYS.lookupID, deviceId: NOBODYS.deviceId },
     { phrase: 'quiet-river-seven-lamps-12' },
   ],
@@ -74,6 +79,7 @@ const BODIES: Record<string, [body: object, other: object]> = {
     { customerId: NOBODYS.customerId, paymentID: NOBODYS.paymentID, ...MONEY, frequency: 'monthly' },
     { frequency: 'yearly' },
   ],
+  'patch /v1/billing/recurring/:scheduleId': [{ amount: 10 }, { amount: 20 }],
   'post /v1/refunds/initiate': [{ reference: 'NOBODYS' }, { amount: 20 }],
   'post /v1/sandbox/clock/advance': [{ by: 'P1D', jump: true }, { by: 'P2D' }],
 };
@@ -102,6 +108,7 @@ const pathOf = ({ path }: Route) =>
   path
     .replace(':deliveryId', NOBODYS.deliveryId)
     .replace(':billingRequestId', NOBODYS.billingRequestId)
+    .replace(':scheduleId', NOBODYS.scheduleId)
     .replaceAll(/:\w+/g, 'x');
 
 const any = () => true;
