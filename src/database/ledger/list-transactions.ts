@@ -6,7 +6,15 @@ import type { ExceptionKind } from '../../domain/books/reconciliation-exception'
 import type { Executor } from '../pool/connection';
 import { joined, raw, sql, type Fragment } from '../pool/statement';
 import type { Cause } from '../../domain/words/timeline';
-import { beyondReach, countUpTo, LIST_REACH, listPage, type Listed, type Page } from '../query/list-page';
+import {
+  beyondReach,
+  countUpTo,
+  LIST_REACH,
+  listPage,
+  PAGE_BYTES,
+  type Listed,
+  type Page,
+} from '../query/list-page';
 import type { Party } from '../query/party';
 import { partsOf, rowsOf, type TransactionFilter } from './transaction-filter';
 
@@ -110,8 +118,6 @@ const instead = (filter: TransactionFilter, otherwise: string) =>
 
 /** Rows in memory at once: a megabyte, and some ten milliseconds of Postgres. */
 const EXPORT_PAGE = 1000;
-/** A page ends early if its rows have more bytes of metadata: 50 long values have 100 kB. */
-const EXPORT_PAGE_BYTES = 1_000_000;
 
 /**
  * Reads a whole history, page by page. Each page is a statement of its own, so that a slow reader
@@ -144,7 +150,7 @@ export async function* readTransactions(
         SELECT ${raw(RECORD_COLUMNS)}, ${raw(sort)}::text AS position, id,
           sum(octet_length(metadata::text)) OVER (${order}) AS bytes
         FROM ${found} ${first}) AS page
-      WHERE bytes <= ${raw(EXPORT_PAGE_BYTES)}`;
+      WHERE bytes <= ${raw(PAGE_BYTES)}`;
     last = page.at(-1);
     if (!last) return;
     yield page;

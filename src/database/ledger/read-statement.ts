@@ -13,6 +13,7 @@ import { customPlan, joined, raw, sql, type Fragment } from '../pool/statement';
 import { dayBegin } from '../clock/day-begin';
 import { todayOf } from '../clock/moment';
 import type { TransactionRecord } from './list-transactions';
+import { PAGE_BYTES } from '../query/list-page';
 import { sidesOf, type Party } from '../query/party';
 
 /**
@@ -202,8 +203,6 @@ interface StatementLine extends Omit<TransactionRecord, 'type' | 'transactionId'
 
 /** Lines in memory at once: a megabyte, and some ten milliseconds of Postgres. */
 const PAGE = 1000;
-/** A page ends early where its lines have more bytes of metadata than this. */
-const PAGE_BYTES = 1_000_000;
 
 /**
  * The lines of a statement, day by day as they were when the day ended, in the order of posting; a

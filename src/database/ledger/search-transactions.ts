@@ -4,7 +4,7 @@ import { customersNamed } from '../customer/list-customers';
 import { merchantsNamed } from '../entity/list-merchants';
 import type { Executor } from '../pool/connection';
 import { customPlan, joined, raw, sql, type Fragment } from '../pool/statement';
-import { allOf } from '../query/list-page';
+import { allOf, PAGE_BYTES } from '../query/list-page';
 import { ownedBy, type Party } from '../query/party';
 import { namesFor, RECORD_COLUMNS, type Names, type TransactionRecord } from './list-transactions';
 import {
@@ -57,8 +57,6 @@ const LOOKED_THROUGH = 20_000;
 const NAMED_MAX = 1_000;
 /** A shorter beginning of a reference has too many matches in the index. */
 const REFERENCE_MIN = 3;
-/** A page ends early if its rows have more bytes of metadata. */
-const PAGE_BYTES = 1_000_000;
 
 /** Readings of a text. */
 export interface Text {

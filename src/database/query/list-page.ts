@@ -11,6 +11,9 @@ import { joined, raw, sql, type Fragment } from '../pool/statement';
  */
 export const LIST_REACH = 10_000;
 
+/** A page without a count ends early once its rows have as many bytes of what callers wrote. */
+export const PAGE_BYTES = 1_000_000;
+
 export interface Page<Field extends string> {
   page: number;
   limit: number;

@@ -4,6 +4,7 @@ import type { Database, Executor } from '../pool/connection';
 import { raw } from '../pool/statement';
 import { firstIdAt } from '../identifier/new-id';
 import { decrypt } from '../keyring/encrypt';
+import { PAGE_BYTES } from '../query/list-page';
 import { bodyPlace } from './announce-webhooks';
 
 /**
@@ -61,8 +62,8 @@ export async function isBeforeFeed(db: Executor, eventId: string): Promise<boole
 }
 
 /**
- * The entity's next events after a position, at most `limit`. Fewer say nothing: an empty page is
- * the end for now.
+ * The entity's next events after a position, at most `limit`. Fewer say nothing, as long events end
+ * a page early: an empty page is the end for now.
  *
  * The same statement records how far the entity has read, before it gets anything: a bank may act
  * on what it has read. It locks the endpoint first. So a webhook withdrawn at that moment is either
@@ -93,11 +94,15 @@ export async function readFeed(
 async function readPage(trx: Executor, entityId: string, after: FeedPosition, limit: number) {
   return trx.rows<{ id: string; eventId: string; bodyEncrypted: Buffer }>`
     WITH page AS MATERIALIZED (
-      SELECT id, created_xid, event_id, body_encrypted FROM webhook_deliveries
-      WHERE entity_id = ${entityId} AND (created_xid, event_id) > (${after.xid}::xid8, ${after.eventId})
-        ${raw(after === FEED_START ? `AND created_at > ${FEED_HORIZON}` : '')}
-        AND created_xid < pg_snapshot_xmin(pg_current_snapshot()) AND withdrawn_at IS NULL
-      ORDER BY created_xid, event_id LIMIT ${limit}
+      SELECT * FROM (
+        SELECT id, created_xid, event_id, body_encrypted,
+          sum(octet_length(body_encrypted)) OVER (ORDER BY created_xid, event_id) AS bytes
+        FROM webhook_deliveries
+        WHERE entity_id = ${entityId} AND (created_xid, event_id) > (${after.xid}::xid8, ${after.eventId})
+          ${raw(after === FEED_START ? `AND created_at > ${FEED_HORIZON}` : '')}
+          AND created_xid < pg_snapshot_xmin(pg_current_snapshot()) AND withdrawn_at IS NULL
+        ORDER BY created_xid, event_id LIMIT ${limit}) AS next
+      WHERE bytes - octet_length(body_encrypted) < ${raw(PAGE_BYTES)}
     ), progress AS (
       UPDATE webhook_endpoints w SET feed_read_xid = last.created_xid, feed_read_event_id = last.event_id
       FROM (SELECT created_xid, event_id FROM page ORDER BY created_xid DESC, event_id DESC LIMIT 1) AS last

@@ -141,6 +141,23 @@ test('readers beside many writers see each event once, all in the same order, wh
   for (let i = 0; i < total; i += 2) expect(late.seen[i + 1]).toBe(late.seen[i]?.replace(/a$/, 'b'));
 });
 
+test('a page of long webhooks ends early, and what follows is neither lost nor counts as read', async () => {
+  const reader = new Reader();
+  const names = [400_000, 400_000, 400_000, 1_200_000, 1].map((length, n) => String(n).repeat(length));
+  const ids = await db.transaction((trx) => tell(trx, ...names));
+  await reader.readUntil(1);
+  expect(reader.seen.map(({ length }) => length)).toEqual([400_000, 400_000, 400_000]);
+  const unread = await db.rows<{ id: string }>`
+    SELECT d.id FROM webhook_deliveries d JOIN webhook_endpoints w USING (entity_id)
+    WHERE entity_id = ${entityId} AND (d.created_xid, d.event_id) > (w.feed_read_xid, w.feed_read_event_id)
+    ORDER BY d.id`;
+  expect(unread).toEqual(ids.slice(3).map((id) => ({ id })));
+  await reader.read();
+  expect(reader.seen).toHaveLength(4);
+  await reader.read();
+  expect(reader.seen).toEqual(names);
+});
+
 test('after a dump was restored each webhook is in the feed by its event, however many there are', async () => {
   await db.transaction((trx) => tell(trx, 'first'));
   await db.rows`
