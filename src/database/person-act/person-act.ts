@@ -89,10 +89,18 @@ async function refuseMoreThanWait(trx: Transaction, personId: string): Promise<v
   });
 }
 
+/** A list opens a thousand acts at once. The longest reason or note has two kilobytes. */
+const WAITING_BYTES = 8 * 1024;
+
+/** @throws Failure body_too_large */
 export async function keepAct(trx: Transaction, act: CountedAct): Promise<void> {
   const { actId, request, state } = act;
-  const kept =
-    state === 'waiting' ? encrypt(trx.keyring, JSON.stringify(request), requestPlace(actId)) : null;
+  const asked = JSON.stringify(request);
+  if (state === 'waiting' && Buffer.byteLength(asked) > WAITING_BYTES) {
+    const message = `What waits for a second person may have at most ${WAITING_BYTES / 1024} KiB`;
+    throw new Failure('body_too_large', message);
+  }
+  const kept = state === 'waiting' ? encrypt(trx.keyring, asked, requestPlace(actId)) : null;
   await trx.rows`
     INSERT INTO person_acts (id, entity_id, person_id, operation, least_role, request_encrypted, amount, currency, state)
     VALUES (${actId}, ${act.entityId}, ${act.personId}, ${act.operation}, ${act.leastRole}, ${kept}, ${act.amount},

@@ -44,7 +44,7 @@ beforeEach(async () => {
   await limitTo({ NGN: 100n });
 });
 
-const ask = (amount: bigint | undefined, { personId = asker, currency = 'NGN' } = {}) =>
+const ask = (amount: bigint | undefined, { personId = asker, currency = 'NGN', metadata = {} } = {}) =>
   db.transaction(async (trx) => {
     const act = await judgeAct(
       trx,
@@ -52,7 +52,7 @@ const ask = (amount: bigint | undefined, { personId = asker, currency = 'NGN' } 
         personId,
         operation: 'initiateRefund',
         leastRole: amount === undefined ? 'admin' : 'clerk',
-        request: { params: {}, body: { reference: 'R' } },
+        request: { params: {}, body: { reference: 'R', metadata } },
       },
       amount === undefined ? undefined : { amount, currency },
     );
@@ -213,6 +213,13 @@ describe('an act that waits', () => {
     expect(await ask(101n)).toBeDefined();
     await age('24 hours');
     expect(await ask(101n)).toBeDefined();
+  });
+
+  it('is not kept where it is so long that nobody could list a thousand', async () => {
+    const metadata = { note: 'x'.repeat(9_000) };
+    await expect(ask(101n, { metadata })).rejects.toMatchObject({ code: 'body_too_large' });
+    expect(await listActs(db, entityId)).toEqual([]);
+    expect(await ask(100n, { metadata })).toBeUndefined();
   });
 
   it('is forgotten after thirty days', async () => {
