@@ -213,6 +213,8 @@ export function serve(
     await received?.release();
     if ('pages' in outcome) {
       const file = { ...outcome, pages: inSlots(outcome.pages, caller, deps.limiter) };
+      // A slow reader of the file would keep others' bodies out.
+      slot.leave();
       return slots.downloads.hold(caller, () => sendDownload(res, file));
     }
     const reply = 'body' in outcome ? outcome : replyOf(outcome, status);

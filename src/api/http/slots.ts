@@ -100,6 +100,7 @@ export class BodySlot {
 
   leave(): void {
     if (this.isTaken) this.slots.leave(this.caller);
+    this.isTaken = false;
   }
 }
 

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { gzipSync } from 'node:zlib';
-import { DECODERS } from '../../../src/api/http/slots';
+import { DECODERS, DOWNLOADS } from '../../../src/api/http/slots';
 import { apiOfFile, enter, type Party } from '../../support/api';
 import { eventually } from '../../support/engine';
 import { RawConnection, request } from '../../support/raw-http';
@@ -97,6 +97,21 @@ it('a large body that has arrived keeps its slot until its call is over, one of 
   expect(await statusOf(merchant, FINISH, 20 * KIB)).not.toBe(429);
   const owners = await Promise.all(Array.from({ length: 20 }, () => enter(api, 'merchant')));
   expect((await atOnce(owners)).filter(isServed)).toHaveLength(20);
+});
+
+it('a large body asks for a file that is sent for long, and keeps no slot of a body meanwhile', async () => {
+  isOpen = false;
+  waiting = 0;
+  const wish = '{"format":"csv"}'.padEnd(20 * KIB, ' ');
+  const files = Array.from({ length: DOWNLOADS.ofCaller }, () =>
+    merchant.send('POST', '/v1/transaction-history/search', wish),
+  );
+  await eventually(() => Promise.resolve(waiting === files.length));
+  gate.emit('open');
+  // Each file waits for its first page.
+  await eventually(() => Promise.resolve(waiting === 2 * files.length));
+  expect((await atOnce(Array<Party>(SLOTS).fill(merchant))).filter(isServed)).toHaveLength(SLOTS);
+  expect((await Promise.all(files)).map(({ status }) => status)).toEqual(files.map(() => 200));
 });
 
 it('a large body that comes too slowly is a 408, and its slot is another’s', async () => {
