@@ -1,4 +1,4 @@
-import express, { type Express, type Response } from 'express';
+import express, { type Express, type RequestHandler, type Response } from 'express';
 import { createAccessTokens } from '../database/keys/access-token';
 import { createAuthenticate } from './http/authentication';
 import { createClientLogin } from './http/client-login';
@@ -12,7 +12,7 @@ import { errorHandler, unknownEndpoint } from './http/answer';
 import { beforeRoutes } from './http/before-routes';
 import { endpoint, serveEach } from './http/serve-endpoints';
 import { DOWNLOADS, LARGE_BODIES, Slots } from './http/slots';
-import { serve } from './http/route';
+import { serve, type Route } from './http/route';
 import type { Jwks } from './openapi/public';
 import { documentationEndpoints } from './pages/documentation';
 import { pageEndpoints } from './pages/pages';
@@ -40,6 +40,10 @@ export function createApp(deps: ApiDeps): Express {
   if (forConsole) app.use(forConsole.calls);
 
   const table = routes(deps);
+  const serving = (one: Route, ...before: RequestHandler[]) => ({
+    ...endpoint(one.method, one.path, ...before, serve(deps, authenticate, slots, one)),
+    delivers: one.options.delivers,
+  });
   serveEach(app, [
     endpoint('get', '/', (_req, res) => res.redirect(deps.sandbox ? '/sandbox' : '/docs')),
     endpoint('get', '/healthz', livenessEndpoint),
@@ -50,11 +54,9 @@ export function createApp(deps: ApiDeps): Express {
       async (_req, res: Response<Jwks>) => void res.json({ keys: await tokens.jwks() }),
     ),
     endpoint('post', '/v1/oauth/token', tokenEndpoint(login, failures)),
-    ...table.map((one) => endpoint(one.method, one.path, serve(deps, authenticate, slots, one))),
+    ...table.map((one) => serving(one)),
     ...(forConsole?.endpoints ?? []),
-    ...(forConsole ? consoleRoutes(table) : []).map((one) =>
-      endpoint(one.method, one.path, throughConsole, serve(deps, authenticate, slots, one)),
-    ),
+    ...(forConsole ? consoleRoutes(table) : []).map((one) => serving(one, throughConsole)),
     ...documentationEndpoints(table),
     ...pageEndpoints([
       ...(forConsole ? (['console'] as const) : []),

@@ -42,9 +42,11 @@ export interface RouteOptions<Body, Query, Params> {
   scope?: Scope;
   /**
    * The lowest role of a person who may call it from the console. Left out, a viewer may call what
-   * needs the scope `read`, and nobody anything else.
+   * needs the scope `read` and does not deliver, and nobody anything else.
    */
   person?: PersonRole;
+  /** Reading is delivery: a GET that neither HEAD nor a person in the console may make. */
+  delivers?: true;
   /** Whether a person's call waits for a second person, above the limit of the entity. */
   moves?: Moves<Body, Params>;
   /** The bucket of the caller that pays for the request. */
@@ -256,7 +258,8 @@ function requirePerson(one: Route, { person }: Caller): void {
     if (isConsoles(one)) throw new Failure('forbidden', 'Sign in with a passkey to do this');
     return;
   }
-  const lowest = one.options.person ?? (one.options.scope === 'read' ? 'viewer' : undefined);
+  const { scope, delivers } = one.options;
+  const lowest = one.options.person ?? (scope === 'read' && !delivers ? 'viewer' : undefined);
   if (lowest !== undefined && mayAct(person.role, lowest)) return;
   throw new Failure('forbidden', `A ${person.role} may not do this in the console`);
 }

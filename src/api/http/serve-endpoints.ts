@@ -9,6 +9,8 @@ export interface Endpoint {
   method: EndpointMethod;
   path: string;
   handlers: RequestHandler[];
+  /** A GET to which Express would answer HEAD, too, which nobody reads. */
+  delivers?: true | undefined;
 }
 
 export function endpoint(method: EndpointMethod, path: string, ...handlers: RequestHandler[]): Endpoint {
@@ -22,15 +24,21 @@ export function serveEach(app: Express, endpoints: readonly Endpoint[]): void {
   for (const path of paths) {
     const own = endpoints.filter((one) => one.path === path);
     const at = app.route(path);
-    for (const { method, handlers } of own) at[method](handlers);
-    at.all(otherMethod(own.map(({ method }) => method)));
+    const refuse = otherMethod(own);
+    for (const { method, handlers, delivers } of own) {
+      if (delivers) at.head(refuse);
+      at[method](handlers);
+    }
+    at.all(refuse);
   }
 }
 
-function otherMethod(methods: readonly EndpointMethod[]): RequestHandler {
+function otherMethod(endpoints: readonly Endpoint[]): RequestHandler {
   // Express answers HEAD by GET.
-  const allowed = methods
-    .flatMap((method) => (method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()]))
+  const allowed = endpoints
+    .flatMap(({ method, delivers }) =>
+      method === 'get' && !delivers ? ['GET', 'HEAD'] : [method.toUpperCase()],
+    )
     .join(', ');
   return (_req, res, next) => {
     res.set('Allow', allowed);

@@ -53,7 +53,7 @@ export const feedRoutes = [
     summary: 'List events',
     description:
       'All events that webhooks were sent for, in a fixed order without gaps, for example to catch up after an outage. Events withdrawn before they were sent or read here are left out. Pass the last `eventId` that you have handled as `after`, and repeat until the list is empty: a list of long events has fewer than `limit`. Events are kept for 30 days by default.',
-    takes: { ...ANYONE, query: feedQuery },
+    takes: { ...ANYONE, query: feedQuery, delivers: true },
     answers: { 200: { description: '1 event', data: feedShown } },
     handle: listEvents,
   }),

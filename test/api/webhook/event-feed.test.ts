@@ -87,6 +87,21 @@ it('goes on after the last event seen, until a page is empty, twenty events at a
   expect(await read(party, `?after=${all[24]?.eventId}`)).toEqual([]);
 });
 
+it('is read by GET alone: the answer to HEAD reaches nobody, and its events would count as read', async () => {
+  const party = await enter(api, 'bank');
+  await tell(party, 'one');
+  const readUntil = () =>
+    database.db.oneRow`
+      SELECT feed_read_event_id AS event FROM webhook_endpoints WHERE entity_id = ${party.entityId}`;
+  const before = await readUntil();
+  const headers = { authorization: `Bearer ${party.token}` };
+  const { status, headers: said } = await fetch(`${api.url}/v1/events`, { method: 'HEAD', headers });
+  expect([status, said.get('allow')]).toEqual([405, 'GET']);
+  expect(await readUntil()).toEqual(before);
+  const [event] = await readAll(party, 1);
+  expect(await readUntil()).toEqual({ event: event?.eventId });
+});
+
 it('after an event of somebody else, or of nobody, is a 400 that cannot tell them apart', async () => {
   const [party, other] = await Promise.all([enter(api, 'merchant'), enter(api, 'merchant')]);
   await tell(other, 'not yours');
