@@ -15,16 +15,19 @@ export const CREDENTIALS_LIMIT_BYTES = 4 * 1024;
 
 /** Longest wait for the next byte: a sender that is silent longer is lost. */
 const SILENCE_MS = 10_000;
-/** Interval at which a waiting reader checks the pace of a body. */
-const TICK_MS = 250;
+/** Interval at which the pace of a body, or of a file that is sent, is checked. */
+export const TICK_MS = 250;
 /** Longer than any media type that is taken. */
 const MEDIA_TYPE_MAX = 100;
 
-/** The least bytes that arrive while a body is waited for, once `graceMs` are over. */
+/** The least bytes that come, or are taken, while they are waited for, once `graceMs` are over. */
 export interface Pace {
   graceMs: number;
   leastBytesPerS: number;
 }
+
+export const isBehind = ({ graceMs, leastBytesPerS }: Pace, waitedMs: number, bytes: number) =>
+  waitedMs > graceMs + (bytes / leastBytesPerS) * 1_000;
 
 /** At most 18 s for the largest body of an ordinary request. */
 const PACE: Pace = { graceMs: SILENCE_MS, leastBytesPerS: 32 * 1024 };
@@ -122,9 +125,8 @@ export async function* bodyChunks(
     if (!isAwaited) return;
     awaitedMs += TICK_MS;
     silentMs += TICK_MS;
-    const dueMs = pace.graceMs + (Math.min(arrived, size) / pace.leastBytesPerS) * 1_000;
     if (silentMs >= SILENCE_MS) bytes.destroy(silent());
-    else if (awaitedMs > dueMs) bytes.destroy(crawls(pace));
+    else if (isBehind(pace, awaitedMs, Math.min(arrived, size))) bytes.destroy(crawls(pace));
   }, TICK_MS);
   try {
     for await (const chunk of bytes as AsyncIterable<Buffer>) {

@@ -154,6 +154,55 @@ test('one that hangs up while nothing is found ends it, too, and has its slot un
   });
 });
 
+/** Passes a minute of the process's timers, while sockets and files go on in their own time. */
+async function passAMinute(): Promise<void> {
+  for (let s = 0; s < 60; s++) {
+    jest.advanceTimersByTime(1_000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+describe('a file whose sending takes long', () => {
+  beforeEach(() => jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick'] }));
+  afterEach(() => jest.useRealTimers());
+
+  const page = Array.from({ length: 1000 }, (_, id) => ({ id, note: 'x'.repeat(100) }));
+
+  test('is cut where its receiver takes next to nothing of it', async () => {
+    let isOver = false;
+    const pages = (async function* () {
+      try {
+        for (;;) yield await Promise.resolve(page);
+      } finally {
+        isOver = true;
+      }
+    })();
+    await served(pages, async (answer) => {
+      await once(answer, 'readable');
+      for (let minutes = 0; minutes < 30; minutes++) await passAMinute();
+      expect(isOver).toBe(true);
+      await expect(whole(answer)).rejects.toThrow('aborted');
+    });
+    expect(failures).toEqual([]);
+  });
+
+  test('is sent whole where it is long in the making', async () => {
+    const made = new EventEmitter();
+    const pages = (async function* () {
+      yield page;
+      await once(made, 'made');
+      yield page;
+    })();
+    const { text } = await served(pages, async (answer) => {
+      const read = whole(answer);
+      for (let minutes = 0; minutes < 30; minutes++) await passAMinute();
+      made.emit('made');
+      return read;
+    });
+    expect(text.split('\r\n')).toHaveLength(2 + 2 * page.length);
+  });
+});
+
 const ROW_EVERY_MS = 20;
 /**
  * A file that never ends, a row at a time: what fills sockets would take a processor for a minute.
