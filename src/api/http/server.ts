@@ -13,7 +13,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../../settings/config';
 import { Failure } from '../../domain/failures';
 import { replyOfFailure } from './answer';
-import type { Caller } from './caller';
+import { ownerOf, type Caller } from './caller';
 import { countedAddress } from './client-address';
 import { LARGE_BYTES } from './slots';
 
@@ -43,6 +43,9 @@ const KEEP_ALIVE_MS = 75_000;
 export const CONNECTIONS_MAX = 4_000;
 /** Connections of one address, where callers connect without a proxy. */
 const OF_ADDRESS_MAX = CONNECTIONS_MAX / 4;
+/** Bytes of callers' responses that are not read, each whole in memory: a list may have 11 MB. */
+const UNREAD_BYTES_MAX = 64 * 1024 * 1024;
+const UNREAD_OF_OWNER_MAX = UNREAD_BYTES_MAX / 4;
 /** Requests sent ahead on one connection, and on all; each has a few kilobytes until its turn. */
 const AHEAD_MAX = 10;
 const AHEAD_ALL_MAX = 1_000;
@@ -216,6 +219,8 @@ class Connections {
     this.putLast(line, req.socket);
     // Before Node's own listener, which closes a connection that is not to be kept.
     res.prependOnceListener('finish', () => dropRest(req));
+    // It has ended, and what the system did not take at once is left.
+    res.once('prefinish', () => res.writableLength > 0 && this.boundUnread());
     // Other connections get their turn in between.
     const next = () => setImmediate(() => this.next(line, req.socket));
     res.once('close', () => void (isRead(req) ? next() : req.once('close', next)));
@@ -250,6 +255,31 @@ class Connections {
       if (before === RANK.anonymousBody) break;
     }
     return next;
+  }
+
+  /** Closes what is unread for longest, and first of an owner with more than its share. */
+  private boundUnread(): void {
+    const unread = [...this.lines].flatMap(([socket, { serving }]) =>
+      // Unknown callers get small responses, or pages that are in memory once.
+      serving?.writableEnded && serving.req.caller
+        ? [{ socket, owner: ownerOf(serving.req.caller), bytes: serving.writableLength }]
+        : [],
+    );
+    let all = 0;
+    const ofOwner = new Map<string, number>();
+    const count = (owner: string, bytes: number) => {
+      all += bytes;
+      ofOwner.set(owner, (ofOwner.get(owner) ?? 0) + bytes);
+    };
+    for (const { owner, bytes } of unread) count(owner, bytes);
+    for (const share of [UNREAD_OF_OWNER_MAX, 0]) {
+      for (const { socket, owner, bytes } of unread) {
+        if (all <= UNREAD_BYTES_MAX) return;
+        if (!this.lines.has(socket) || (ofOwner.get(owner) ?? 0) <= share) continue;
+        this.close(socket);
+        count(owner, -bytes);
+      }
+    }
   }
 
   private close(socket: Duplex): void {

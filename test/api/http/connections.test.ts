@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { IncomingMessage, RequestListener } from 'node:http';
+import type { RequestListener } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { createApiServer } from '../../../src/api/http/server';
 import type { Caller } from '../../../src/api/http/caller';
@@ -13,15 +13,16 @@ const ALL = 4_000;
 const OF_ADDRESS = 1_000;
 const OPENED_AT_ONCE = 100;
 
-const CALLER: Caller = { entityId: 'bnk_1', role: 'bank', scopes: SCOPES };
-
 const application: RequestListener = (req, res) => {
-  if (req.headers.authorization) (req as IncomingMessage & { caller?: Caller }).caller = CALLER;
+  const { authorization: entityId } = req.headers;
+  const caller: Caller | undefined = entityId ? { entityId, role: 'bank', scopes: SCOPES } : undefined;
+  Object.assign(req, { caller });
   if (req.url === '/answered') res.end('x');
   // More than the system takes in for a connection.
   else if (req.url === '/unread') res.end(LARGE);
 };
-const LARGE = Buffer.alloc(16 * 1024 * 1024);
+const LARGE = Buffer.alloc(12 * 1024 * 1024);
+const largeTo = (owner: string) => request('GET', '/unread', [`Authorization: ${owner}`]);
 
 const open: RawConnection[] = [];
 const servers: ReturnType<typeof createApiServer>[] = [];
@@ -130,4 +131,24 @@ it('a connection that comes has the bytes of a few others counted, however many 
   const { socket } = await begin('');
   expect(socket.destroyed).toBe(false);
   expect(counted).toBeLessThan(10);
+});
+
+it('responses that nobody reads go at 64 MiB, first of an owner with a quarter, then the longest unread', async () => {
+  const { begin } = await serve([]);
+  const unreadBy = (owner: string) => begin(largeTo(owner), false);
+  for (let n = 0; n < 5; n++) {
+    const { socket } = await begin(largeTo('one'));
+    while (socket.writableLength > 0) await once(socket, 'drain');
+  }
+  const one = await unreadBy('one');
+  const greedy = await unreadBy('greedy');
+  const all = [one, greedy, await unreadBy('greedy'), await unreadBy('two'), await unreadBy('three')];
+  const gone = () => all.map(({ socket }, at) => (socket.destroyed ? at : -1)).filter((at) => at >= 0);
+  // A page that is in memory once, however many do not read it.
+  for (let n = 0; n < 6; n++) all.push(await begin(request('GET', '/unread'), false));
+  expect(gone()).toEqual([]);
+  all.push(await unreadBy('four'));
+  expect(gone()).toEqual([1]);
+  all.push(await unreadBy('five'));
+  expect(gone()).toEqual([0, 1]);
 });
