@@ -110,6 +110,22 @@ describe('what a bank books beside a charge, in every order', () => {
     });
   });
 
+  it('is told of where its reversal has not moved either, before or after its file has it', () => {
+    const unseen = [approved('a'), late, word('reversed', 'r'), late];
+    const [denied, booked] = [word('no_money_moved'), file(line('a'))];
+    const ends = { moves: { charges: 1, reversals: 1 } };
+    expect(played(...unseen, denied, booked)).toMatchObject({
+      said: [200, 'a', '200', 'r', '200', 'unknown_here'],
+      exceptions: ['missing_at_bank reversed', 'missing_at_bank no_money_moved', 'unknown_here open'],
+      ...ends,
+    });
+    expect(played(...unseen, booked, denied)).toMatchObject({
+      said: [200, 'a', '200', 'r', 'matched', '409 booked_at_bank'],
+      exceptions: ['missing_at_bank reversed', 'missing_at_bank open'],
+      ...ends,
+    });
+  });
+
   it('is the booking of a reference that has none, until the line of its id comes', () => {
     expect(played(approved('a'), file(line('x', 'own', byReference)), late)).toMatchObject({
       said: [200, 'matched', ''],

@@ -33,25 +33,22 @@ export async function freeLines(trx: Executor, which: Fragment, ends: boolean): 
 }
 
 /**
- * Ends the expected booking whose money an exception has found not to have moved. It is the booking
- * that a file lacked or had otherwise, else the charge's debit, or the refund's credit. A line of
- * it, which a file may have had before, settles nothing. The caller holds the charge locked.
+ * Ends the expected bookings whose money an exception has found not to have moved: the charge's
+ * debit, or the refund's credit, and the booking that a file lacked or had otherwise. A line of
+ * them, which a file may have had before, settles nothing. The caller holds the charge locked.
  */
 export async function endExpected(trx: Executor, exceptionId: string): Promise<void> {
   const which = sql`
     SELECT e.*, coalesce(r.reference, b.reference) AS reference
     FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
       LEFT JOIN refunds r ON r.id = x.refund_id
-      JOIN expected_bookings e ON e.bank_id = b.bank_id AND e.identified_by = 'bankTransactionId'
-        AND e.identifier = CASE WHEN x.kind IN ('missing_at_bank', 'amount_differs')
-          AND x.bank_transaction_id IS NOT NULL
-          THEN x.bank_transaction_id ELSE coalesce(r.bank_transaction_id, b.bank_transaction_id) END
-        AND e.refund_id IS NOT DISTINCT FROM r.id
-        -- A reversal may have the id of its debit.
-        AND e.direction = CASE WHEN x.kind = 'missing_at_bank' THEN x.direction
-          WHEN e.identifier <> coalesce(r.bank_transaction_id, b.bank_transaction_id) THEN e.direction
-          WHEN r.id IS NULL THEN 'debit' ELSE 'credit' END
-    WHERE x.id = ${exceptionId}`;
+      CROSS JOIN LATERAL (SELECT coalesce(r.bank_transaction_id, b.bank_transaction_id) AS id) AS own
+      JOIN expected_bookings e ON e.identified_by = 'bankTransactionId' AND e.identifier IN (
+        own.id, CASE WHEN x.kind IN ('missing_at_bank', 'amount_differs') THEN x.bank_transaction_id END)
+    WHERE x.id = ${exceptionId} AND e.bank_id = b.bank_id AND e.refund_id IS NOT DISTINCT FROM r.id
+      -- A reversal may have the id of its debit.
+      AND (e.identifier <> own.id OR e.direction = CASE WHEN r.id IS NULL THEN 'debit' ELSE 'credit' END
+        OR (x.kind = 'missing_at_bank' AND e.direction = x.direction))`;
   await freeLines(trx, which, true);
 }
 

@@ -1,7 +1,7 @@
 import { closeExpiredRequests } from '../../../src/database/billing-request/close-expired-requests';
 import { onboardBatch } from '../../../src/database/customer/migrate-customers';
 import { answerRefund } from '../../../src/database/refund/settle-refund';
-import { resolveException } from '../../../src/database/resolution/resolve-exception';
+import { takeBanksAnswer } from '../../../src/database/resolution/resolve-exception';
 import { addDays, calendarDay } from '../../../src/domain/calendar';
 import { sendFile, type SentLine } from '../../support/bank-file';
 import { bookDifferences } from '../../support/books';
@@ -82,15 +82,18 @@ const answered =
       }),
     );
 
-/** The bank's word on what is open; where all has ended by itself, it has nothing to say. */
+/**
+ * The bank's word on what is open, which its files may refuse; where all has ended by itself, it
+ * has nothing to say.
+ */
 const says =
   (resolution: 'reversed' | 'no_money_moved', bankTransactionId: string | null): Step =>
   async ({ bank, charge: { id } }) => {
     const open = await db.rows<{ id: string }>`
       SELECT id FROM reconciliation_exceptions WHERE billing_request_id = ${id} AND state <> 'resolved'`;
-    const by = { cause: 'bank', bankId: bank.bankId, note: null } as const;
+    const by = { bankId: bank.bankId, note: null };
     for (const one of open)
-      await db.transaction((trx) => resolveException(trx, by, one.id, { resolution, bankTransactionId }));
+      await db.transaction((trx) => takeBanksAnswer(trx, by, one.id, { resolution, bankTransactionId }));
   };
 
 const open = async (): Promise<Case> => {
@@ -111,6 +114,15 @@ const expired = async (): Promise<Case> => {
 const booked = async (): Promise<Case> => {
   const of = await settled();
   await debit('A')(of);
+  return of;
+};
+/** The bank's files have neither its debit nor what took that back. */
+const reversedUnseen = async (): Promise<Case> => {
+  const of = await settled();
+  const missing = () => sendFile(db, of.bank.bankId, [], { from: TODAY, through: addDays(TODAY, 9) });
+  await missing();
+  await says('reversed', 'Z')(of);
+  await missing();
   return of;
 };
 const refunding = async (): Promise<Case> => {
@@ -166,6 +178,11 @@ const SCENARIOS: Record<string, Scenario> = {
     },
     after: { word: 'answer' },
     end: SUCCESSFUL,
+  },
+  'a debit whose reversal its bank takes back': {
+    given: reversedUnseen,
+    steps: { word: says('no_money_moved', null), debit: debit('A') },
+    end: { status: 'successful', reversed: AMOUNT, held: 1, open: 1, owes: 0n },
   },
   'a debit of a declined charge by an id that no answer has, and its counterpart': {
     given: open,

@@ -155,6 +155,16 @@ test.each([60, 140])(
   },
 );
 
+test('a debit that its bank has denied for want of the payee’s credit is told of once a file has it', async () => {
+  const payee = await standingApproval(db);
+  const { id, deliveryId } = await payAnother(db, bank, payee);
+  await settleCredit(db, deliveryId);
+  await sendFile(db, payee.bankId, [], { from: TODAY, through: LATER });
+  expect(await says('no_money_moved', null, id)).toBe('no_money_moved');
+  await send(line(`tx-${id}`, 'debit', { amount: 250 }));
+  expect(await exceptions()).toEqual(['missing_at_bank resolved no_money_moved', 'unknown_here open']);
+});
+
 test('a late decline does not end what a file shows', async () => {
   const late = await bill(db, bank);
   await moveClock(db, bank.merchantId, '2 days');

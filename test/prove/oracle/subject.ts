@@ -287,8 +287,7 @@ export class Subject {
       !isBooked &&
       open.doubts.size === 0 &&
       ['conflicting_answer', 'missing_at_bank', 'amount_differs'].includes(open.kind);
-    if (isDenied && resolution === 'no_money_moved' && (this.booking || this.reversal))
-      return '409 booked_at_bank';
+    if (isDenied && resolution === 'no_money_moved' && this.booking) return '409 booked_at_bank';
     open.ended = { resolution, day: today.day };
     if (canSettle && resolution === 'confirmed')
       this.settle(id ?? [...open.doubts][0] ?? standing[0]?.id ?? '', today.day);
@@ -300,8 +299,10 @@ export class Subject {
     if (isDenied && (resolution === 'no_money_moved' || resolution === 'reversed')) {
       if (!this.reversed) this.move('reversals', 1n);
       this.reversed = true;
-      if (resolution === 'reversed') this.reversal = { id: id ?? '', day: today.day, isMissing: false };
-      else this.isExpected = false;
+      this.reversal =
+        resolution === 'reversed' ? { id: id ?? '', day: today.day, isMissing: false } : undefined;
+      // Neither the debit nor what took it back.
+      if (resolution === 'no_money_moved') this.isExpected = false;
     } else if (resolution === 'reversed' && id !== undefined) this.named.add(id);
     this.judge(today);
     return '200';
