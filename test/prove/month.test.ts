@@ -34,9 +34,10 @@ const word =
   (of) =>
     of.word(resolution, id, today());
 
-function played(...steps: Step[]) {
+const played = (...steps: Step[]) => playedOf(false, ...steps);
+function playedOf(isRefund: boolean, ...steps: Step[]) {
   const moves: Record<string, number> = {};
-  const of = new Subject(false, (kind, sign) => (moves[kind] = (moves[kind] ?? 0) + Number(sign)));
+  const of = new Subject(isRefund, (kind, sign) => (moves[kind] = (moves[kind] ?? 0) + Number(sign)));
   const said = steps.map((step) => step(of));
   const exceptions = of.exceptions.map(({ kind, ended }) => `${kind} ${ended?.resolution ?? 'open'}`);
   return { said, exceptions, moves, orphans: [...of.orphans.values()] };
@@ -133,6 +134,15 @@ describe('what a bank books beside a charge, in every order', () => {
     });
     expect(played(approved('a'), file(line('x', 'own', byReference)), file(line('a')))).toMatchObject({
       exceptions: ['unknown_here open'],
+    });
+  });
+
+  it('is missed again after a word that it is made, until a file has it', () => {
+    const missed = [approved('a'), late, word('confirmed')];
+    expect(played(...missed).said).toEqual([200, 'a', '409']);
+    expect(playedOf(true, ...missed, late, file(line('a')))).toMatchObject({
+      said: [200, 'a', '200', 'a', 'matched'],
+      exceptions: ['missing_at_bank confirmed', 'missing_at_bank no_difference'],
     });
   });
 

@@ -142,7 +142,7 @@ async function withdrawExceptions(
   const ids = found.map(({ id }) => id);
   const alone = await trx.rows<{ id: string; ends: boolean }>`
     UPDATE reconciliation_exceptions x SET ${filesLeft('x', 'reported_in', statementId)},
-      withdrawn = first_reported_in = ${statementId} AND reported_in = ${statementId}
+      withdrawn = withdrawn OR (first_reported_in = ${statementId} AND reported_in = ${statementId})
     WHERE id = ANY(${ids})
     RETURNING id, withdrawn AND (kind IN ('missing_at_bank', 'amount_differs') OR billing_request_id IS NULL)
       AND ${raw(IS_ALL_SAID)} AS ends`;

@@ -41,6 +41,7 @@ export async function endExceptions(
       sequence = sequence + 1,
       resolved_at = settling_now(coalesce(merchant_id, payee_bank_id, bank_id)), undoes = ${undoes},
       written_off = ${writtenOff.toString()},
+      withdrawn = withdrawn OR (${finding.resolution} = 'confirmed' AND kind IN ('missing_at_bank', 'amount_differs')),
       reversal_bank_transaction_id = ${finding.bankTransactionId},
       bank_note = CASE ${cause} WHEN 'bank' THEN ${note} ELSE bank_note END,
       operator_note = CASE ${cause} WHEN 'operator' THEN coalesce(${note}, operator_note)
@@ -76,14 +77,15 @@ async function wakeSchedules(trx: Executor, exceptionIds: string[]): Promise<voi
 
 /**
  * Bookings that no file has are reported again by the bank's next file: the exception that has
- * ended stood in their way.
+ * ended stood in their way, or ended by the bank's word that they are made.
  */
 async function reportAgain(trx: Executor, exceptionIds: string[], cause: Cause): Promise<void> {
   await trx.rows`
     UPDATE expected_bookings e SET reported_in = NULL FROM reconciliation_exceptions x
     WHERE x.id = ANY(${exceptionIds}) AND e.billing_request_id = x.billing_request_id
       AND e.refund_id IS NOT DISTINCT FROM x.refund_id AND e.reported_in IS NOT NULL AND e.matched_by IS NULL
-      AND (${cause} <> 'network' AND x.kind IN ('missing_at_bank', 'amount_differs') AND x.direction = e.direction) IS NOT TRUE`;
+      AND (${cause} <> 'network' AND x.resolution <> 'confirmed' AND x.kind IN ('missing_at_bank', 'amount_differs')
+        AND x.direction = e.direction) IS NOT TRUE`;
 }
 
 /** A credit that is overdue while another exception of its charge is open gets its own after it. */

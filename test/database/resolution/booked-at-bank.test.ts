@@ -1,4 +1,5 @@
 import { roomFor } from '../../../src/database/bank-file/open-differences';
+import { withdrawBankFile } from '../../../src/database/bank-file/withdraw-bank-file';
 import { closeExpiredRequests } from '../../../src/database/billing-request/close-expired-requests';
 import { followCredits } from '../../../src/database/credit/follow-credit';
 import { remindBank } from '../../../src/database/refund/remind-bank';
@@ -13,6 +14,7 @@ import { sendFile, type SentLine } from '../../support/bank-file';
 import { bookDifferences } from '../../support/books';
 import { databaseOfFile } from '../../support/database';
 import { balancesOf } from '../../support/ledger';
+import { OPERATOR } from '../../support/operator';
 import {
   answerBill,
   bill,
@@ -298,6 +300,60 @@ test('a transfer is missing that a file took back and never had, whatever its ba
   expect(await says('reversed', 'Z', refundId)).toBe('reversed');
   await sendFile(db, bank.bankId, [], { through: LATER });
   expect(await exceptions()).toEqual(['amount_differs resolved reversed', 'missing_at_bank open']);
+});
+
+const through = (...lines: SentLine[]) =>
+  sendFile(db, bank.bankId, [own(), ...lines], { from: TODAY, through: LATER });
+
+describe('a booking that its bank confirms is told again as long as no file has it', () => {
+  let refundId: string;
+  beforeEach(async () => {
+    refundId = await refund(db, bank, charged.reference, 0.4, 'completed');
+  });
+
+  test('where no file had it, until one has', async () => {
+    await through();
+    expect(await says('confirmed', null, refundId)).toBe('confirmed');
+    await through();
+    expect(await exceptions()).toEqual(['missing_at_bank resolved confirmed', 'missing_at_bank open']);
+    await through(line(`tx-${refundId}`, 'credit', { amount: 40 }));
+    expect((await exceptions())[1]).toBe('missing_at_bank resolved no_difference');
+  });
+
+  test('where a file had it with another amount', async () => {
+    const less = line(`tx-${refundId}`, 'credit', { amount: 4 });
+    const first = await through(less);
+    await through(less);
+    expect(await says('confirmed', null, refundId)).toBe('confirmed');
+    await through(less);
+    await withdrawBankFile(db, OPERATOR, first);
+    expect(await exceptions()).toEqual(['amount_differs resolved confirmed', 'amount_differs open']);
+    expect(await says('confirmed', null, refundId)).toBe('confirmed');
+    await through();
+    expect(await exceptions()).toEqual([
+      'amount_differs resolved confirmed',
+      'amount_differs resolved confirmed',
+      'missing_at_bank open',
+    ]);
+  });
+
+  test('at once where a file takes it back under its id', async () => {
+    await through(
+      line(`tx-${refundId}`, 'credit', { amount: 40 }),
+      line(`tx-${refundId}`, 'debit', { amount: 40 }),
+    );
+    expect(await says('confirmed', null, refundId)).toBe('confirmed');
+    expect(await exceptions()).toEqual(['amount_differs resolved confirmed', 'amount_differs open']);
+  });
+
+  test('where the bank had taken its answer back meanwhile', async () => {
+    const denied = await charge(db, bank);
+    await through(line(`tx-${refundId}`, 'credit', { amount: 40 }));
+    await answerBill(db, bank, denied.id, null);
+    expect(await says('confirmed', null, denied.id)).toBe('confirmed');
+    await through();
+    expect(await exceptions()).toEqual(['missing_at_bank resolved confirmed', 'missing_at_bank open']);
+  });
 });
 
 describe('a write-off', () => {

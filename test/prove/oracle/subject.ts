@@ -277,7 +277,7 @@ export class Subject {
     // Nothing has settled it, and its bank's word can.
     const canSettle = this.isRefund && this.status !== 'settled';
     if (resolution === 'confirmed' && !canSettle) {
-      if (open.kind !== 'conflicting_answer') return '409';
+      if (!this.isRefund && open.kind !== 'conflicting_answer') return '409';
       if (isBooked) return '409 booked_at_bank';
     }
     if (resolution === 'no_money_moved' && isBooked) return '409 booked_at_bank';
@@ -289,6 +289,8 @@ export class Subject {
       ['conflicting_answer', 'missing_at_bank', 'amount_differs'].includes(open.kind);
     if (isDenied && resolution === 'no_money_moved' && this.booking) return '409 booked_at_bank';
     open.ended = { resolution, day: today.day };
+    // Files tell of it until they have it.
+    if (resolution === 'confirmed') this.isMissed = false;
     if (canSettle && resolution === 'confirmed')
       this.settle(id ?? [...open.doubts][0] ?? standing[0]?.id ?? '', today.day);
     else if (this.status === 'pending') this.status = 'ended';
