@@ -149,6 +149,8 @@ export const sql = `
       booked_currency              currency,
       -- The day of a line that is unknown here or differs, as the bank wrote it.
       booked_on                    date,
+      -- Whether the bank has marked its line as a reversal.
+      is_reversal                  boolean NOT NULL DEFAULT false,
       -- The first and the latest file of the bank that report it.
       first_reported_in            text,
       reported_in                  text,

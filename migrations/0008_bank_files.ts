@@ -140,6 +140,7 @@ export const sql = `
       refund_id             text,
       is_extra              boolean NOT NULL,
       differs               boolean NOT NULL DEFAULT false,
+      is_reversal           boolean NOT NULL DEFAULT false,
       counterpart_id        text,
       counterpart_booked_on date,
       ended_at              timestamptz,
@@ -163,6 +164,7 @@ export const sql = `
       'On the side of its charge or refund; otherwise it may take an extra booking back';
     COMMENT ON COLUMN extra_bookings.differs IS
       'The only line of its booking, which has another amount';
+    COMMENT ON COLUMN extra_bookings.is_reversal IS 'Whether its bank has marked it as a reversal';
     COMMENT ON COLUMN extra_bookings.counterpart_id IS
       'The line that takes it back, or that it takes back: of the same amount, on the other side';
     COMMENT ON COLUMN extra_bookings.ended_at IS 'When it was written off: compensated outside the files';

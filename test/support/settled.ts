@@ -4,11 +4,13 @@ import { answerBillingRequest } from '../../src/database/billing-request/settle-
 import type { Database } from '../../src/database/pool/connection';
 import { createIntents } from '../../src/database/intent/ask-intents';
 import { settleCredits } from '../../src/database/credit/follow-credit';
+import { onboardBatch } from '../../src/database/customer/migrate-customers';
 import { acceptCustomerPayments } from '../../src/database/billing-request/accept-payment';
 import { answerRefund } from '../../src/database/refund/settle-refund';
 import { initiateRefund } from '../../src/database/refund/accept-refund';
 import { resolveException } from '../../src/database/resolution/resolve-exception';
 import type { Resolution } from '../../src/domain/books/reconciliation-exception';
+import { person } from './person';
 import { lookupIdOf, standingApproval, type Standing } from './standing';
 
 /** Money that has moved, and some that has not: something of each kind that the ledger follows. */
@@ -155,6 +157,17 @@ export async function payAnother(
   const told = await db.row<{ deliveryId: string }>`
     SELECT credit_delivery_id AS "deliveryId" FROM billing_requests WHERE id = ${id}`;
   return { id, deliveryId: told?.deliveryId ?? '' };
+}
+
+/** A payment of 250 kobo to another customer of the same bank, which was told of the credit. */
+export async function payWithin(db: Database, payer: Standing): Promise<Billed> {
+  const { customers } = await db.transaction((trx) =>
+    onboardBatch(trx, payer.bankId, [{ person: person() }]),
+  );
+  const payee = { ...payer, customerId: customers[0]?.customerId ?? '' };
+  const { id, deliveryId } = await payAnother(db, payer, payee);
+  await settleCredit(db, deliveryId);
+  return db.oneRow<Billed>`SELECT id, reference FROM billing_requests WHERE id = ${id}`;
 }
 
 /** The payee's bank has been told. */

@@ -161,7 +161,8 @@ async function bookOwnLines(trx: Executor, billingRequestIds: string[]): Promise
           AND e.billing_request_id = x.billing_request_id AND e.matched_by IS NULL AND e.ended_at IS NULL
       WHERE x.billing_request_id = ANY(${billingRequestIds})
         AND (is_by_id OR (x.stands AND x.reference IS NOT NULL
-          AND (i.identified_by = 'reference' OR NOT ${raw(isAnswered('x.bank_transaction_id'))})))
+          AND CASE i.identified_by WHEN 'reference' THEN NOT x.is_reversal
+            ELSE NOT ${raw(isAnswered('x.bank_transaction_id'))} END))
       ORDER BY e.bank_id, e.identified_by, e.identifier, e.direction, is_by_id DESC, x.booked_on, x.bank_transaction_id),
     booked AS (
       UPDATE expected_bookings e SET first_matched_by = i.first_matched_by, matched_by = i.matched_by,
@@ -261,7 +262,7 @@ async function pairNext(trx: Executor, billingRequestIds: string[]): Promise<boo
 }
 
 const LINE = `e.bank_id, e.bank_transaction_id, e.direction, e.amount::bigint AS booked_amount,
-  e.currency::text AS booked_currency, e.reference, e.booked_on::text, e.matched_by AS reported_in`;
+  e.currency::text AS booked_currency, e.reference, e.booked_on::text, e.is_reversal, e.matched_by AS reported_in`;
 
 /**
  * A line that takes nothing back is told, as long as there is room: of the booking that has its id,

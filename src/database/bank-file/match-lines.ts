@@ -104,8 +104,8 @@ const matchOthers = (
         + (is_booking AND NOT displaces AND matched_by IS NOT DISTINCT FROM ${statementId})::int AS nth
     FROM keyed WINDOW same AS (PARTITION BY key ORDER BY identifier IS DISTINCT FROM id, position)),
   judged AS MATERIALIZED (
-    SELECT position, line, day, amount, currency, direction, id, reference, problem, charge, refund, network_amount,
-      network_currency, identified_by, identifier, e_direction, displaces, is_booking AND NOT is_other AS is_booking,
+    SELECT position, line, day, amount, currency, direction, id, reference, problem, is_reversal, charge, refund,
+      network_amount, network_currency, identified_by, identifier, e_direction, displaces, is_booking AND NOT is_other AS is_booking,
       CASE WHEN is_other THEN NOT is_leg ELSE is_extra END AS is_extra,
       CASE WHEN NOT is_other THEN verdict WHEN is_leg THEN 'amount_differs' ELSE 'unknown_here' END AS verdict,
       NOT is_other AND nth > 1 AS is_repeat,
@@ -128,13 +128,13 @@ const matchOthers = (
           SELECT FROM judged k WHERE k.is_booking AND (k.identified_by, k.identifier, k.e_direction)
             = (j.identified_by, j.identifier, j.e_direction))))),
   extra AS (
-    SELECT id, direction, day, amount, currency, reference, charge, refund, is_extra, differs,
+    SELECT id, direction, day, amount, currency, reference, charge, refund, is_extra, differs, is_reversal,
       ${statementId} AS first_matched_by, ${statementId} AS matched_by
     FROM judged, LATERAL (SELECT verdict = 'amount_differs' AND is_extra AND identifier IS NOT NULL AS differs) AS d
     WHERE is_extra IS NOT NULL AND NOT is_repeat AND (NOT differs OR (SELECT for_held FROM room))
     UNION ALL
     SELECT e.booked_id, e.direction, e.booked_on, e.amount, e.currency, coalesce(r.reference, b.reference),
-      e.billing_request_id, e.refund_id, true, false, e.first_matched_by, e.matched_by
+      e.billing_request_id, e.refund_id, true, false, false, e.first_matched_by, e.matched_by
     FROM judged j JOIN expected_bookings e ON e.bank_id = ${bankId} AND e.identified_by = j.identified_by
         AND e.identifier = j.identifier AND e.direction = j.e_direction
       JOIN billing_requests b ON b.id = e.billing_request_id LEFT JOIN refunds r ON r.id = e.refund_id
@@ -157,7 +157,8 @@ const matchOthers = (
         'line', s.line, 'difference', s.difference, 'bankTransactionId', s.id, 'bookingDate', s.day, 'direction', s.direction,
         'amount', s.amount::text, 'currency', s.currency, 'reference', left(s.reference, ${raw(REFERENCE_KEPT)}),
         'networkReference', coalesce(r.reference, b.reference), 'networkAmount', s.network_amount::text,
-        'networkCurrency', s.network_currency, 'billingRequestId', s.charge, 'refundId', s.refund, 'problem', s.problem))
+        'networkCurrency', s.network_currency, 'billingRequestId', s.charge, 'refundId', s.refund, 'problem', s.problem,
+        'isReversal', nullif(s.is_reversal, false)))
         ORDER BY s.position)
     FROM room, said s LEFT JOIN billing_requests b ON b.id = s.charge LEFT JOIN refunds r ON r.id = s.refund
     WHERE s.difference NOT IN ('matched', 'pending') AND CASE s.difference WHEN 'amount_differs' THEN for_held ELSE for_any END

@@ -93,11 +93,11 @@ function openNext(
       SELECT d.position, e.n::int, o.difference AS kind, o."billingRequestId", o."refundId", ${bankId} AS bank_id,
         o."bankTransactionId", o.direction, o."networkAmount" AS amount, o."networkCurrency" AS currency,
         o.amount AS booked_amount, o.currency AS booked_currency, o.reference, o."bookingDate" AS booked_on,
-        ${statementId} AS reported_in, o."networkReference"
+        o."isReversal", ${statementId} AS reported_in, o."networkReference"
       FROM bank_file_differences d, jsonb_array_elements(d.differences) WITH ORDINALITY AS e (one, n),
         jsonb_to_record(e.one) AS o (difference text, "billingRequestId" text, "refundId" text, "bankTransactionId" text,
           direction text, amount bigint, currency text, reference text, "bookingDate" text, "networkAmount" bigint,
-          "networkCurrency" text, "networkReference" text, "exceptionId" text)
+          "networkCurrency" text, "networkReference" text, "isReversal" boolean, "exceptionId" text)
       WHERE d.statement_id = ${statementId} AND d.position >= ${after.position}
         AND (d.position, e.n) > (${after.position}, ${after.n})
         AND o.difference = ANY(${kinds}) AND o."exceptionId" IS NULL

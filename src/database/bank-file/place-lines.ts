@@ -16,7 +16,7 @@ const expectedBy = (bankId: string) => sql`
   UNION ALL
   -- The payee's bank has an id of its own for a payment between customers.
   SELECT * FROM expected_bookings WHERE bank_id = ${bankId} AND identified_by = 'reference' AND identifier = l.reference
-    AND (direction, amount, currency) = (l.direction, l.amount, l.currency)
+    AND (direction, amount, currency) = (l.direction, l.amount, l.currency) AND NOT l.is_reversal
   LIMIT 1`;
 
 /** SQL: whether a line `f` is that of a booking `e`: its first, or the same in another file. */
@@ -142,7 +142,7 @@ const onOtherSide = (bankId: string) => sql`
   WHERE o.ended_at IS NULL`;
 
 const WRITTEN = raw(
-  'f.position, f.line, f.day, f.amount, f.currency, f.direction, f.id, f.reference, f.problem',
+  'f.position, f.line, f.day, f.amount, f.currency, f.direction, f.id, f.reference, f.problem, f.is_reversal',
 );
 const PLACE =
   raw(`at, charge, refund, is_extra, verdict, identified_by, identifier, e_direction, matched_by, network_amount,
@@ -210,10 +210,10 @@ export const isUnsettled = (
 /** SQL: keeps the lines of the step `extra`, which settle nothing, with the files that had them. */
 export const keepExtra = (bankId: string) => sql`
   INSERT INTO extra_bookings (bank_id, bank_transaction_id, direction, booked_on, amount, currency, reference,
-    billing_request_id, refund_id, is_extra, differs, first_matched_by, matched_by)
+    billing_request_id, refund_id, is_extra, differs, is_reversal, first_matched_by, matched_by)
   SELECT DISTINCT ON (e.id, e.direction, e.day, e.amount, e.currency) ${bankId}, e.id, e.direction, e.day, e.amount,
     e.currency, CASE e.reference WHEN coalesce(r.reference, b.reference) THEN e.reference END, e.charge,
-    e.refund, e.is_extra, e.differs, e.first_matched_by, e.matched_by
+    e.refund, e.is_extra, e.differs, e.is_reversal, e.first_matched_by, e.matched_by
   FROM (SELECT *, row_number() OVER (PARTITION BY charge) AS nth FROM extra) AS e
     JOIN billing_requests b ON b.id = e.charge LEFT JOIN refunds r ON r.id = e.refund
   WHERE nth + (SELECT count(*) FROM extra_bookings x WHERE x.billing_request_id = e.charge) <= ${raw(EXTRA_MAX)}

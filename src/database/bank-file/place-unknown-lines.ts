@@ -11,7 +11,7 @@ const PLACED = 1_000;
 export const unknownLines = (bankId: string, which: Fragment) => sql`
   SELECT row_number() OVER ()::int AS position, NULL::int AS line, x.booked_on AS day, x.booked_amount::bigint AS amount,
     x.booked_currency::text AS currency, x.direction, x.bank_transaction_id AS id, x.reference, NULL::text AS problem,
-    false AS is_reversal, x.id AS exception_id, x.first_reported_in, x.reported_in
+    x.is_reversal, x.id AS exception_id, x.first_reported_in, x.reported_in
   FROM reconciliation_exceptions x
   -- None that is unresolved is withdrawn, which the index of ids asks for.
   WHERE x.bank_id = ${bankId} AND x.kind = 'unknown_here' AND x.billing_request_id IS NULL AND x.state <> 'resolved'
@@ -47,7 +47,7 @@ export function placeUnknown(trx: Executor, bankId: string, lines: Fragment): Pr
         AND e.matched_by IS NULL),
     extra AS (
       SELECT id, direction, day, amount, currency, reference, charge, refund, is_extra,
-        verdict = 'amount_differs' AND is_extra AND identifier IS NOT NULL AS differs,
+        verdict = 'amount_differs' AND is_extra AND identifier IS NOT NULL AS differs, is_reversal,
         first_reported_in AS first_matched_by, reported_in AS matched_by
       FROM ranked WHERE is_extra IS NOT NULL AND charge IS NOT NULL AND reported_in IS NOT NULL),
     extra_kept AS (${keepExtra(bankId)})

@@ -33,6 +33,7 @@ export interface BookingInDoubt {
   reference: string | null;
   /** The day of an unknown line, as the bank wrote it. */
   bookedOn?: string | null;
+  isReversal?: boolean | null;
   /** The file of the bank that reports it. */
   reportedIn?: string;
 }
@@ -106,17 +107,18 @@ async function insertExceptions(
   if (exceptions.length === 0) return [];
   const opened = await trx.rows<ChangedException>`
     INSERT INTO reconciliation_exceptions AS x (id, kind, billing_request_id, refund_id, bank_id, reference, amount,
-      currency, bank_transaction_id, direction, booked_amount, booked_currency, booked_on, first_reported_in,
-      reported_in, opened_at)
+      currency, bank_transaction_id, direction, booked_amount, booked_currency, booked_on, is_reversal,
+      first_reported_in, reported_in, opened_at)
     SELECT g.id, g.kind, b.id, r.id, g.bank_id, g.reference,
       CASE g.kind WHEN 'unknown_here' THEN g.booked_amount ELSE coalesce(g.amount, r.amount, b.amount) END,
       CASE g.kind WHEN 'unknown_here' THEN g.booked_currency ELSE coalesce(g.currency, b.currency) END,
       -- A payee's bank's id is its own: both banks see the exception of the payment.
       CASE WHEN g.bank_id <> b.bank_id THEN NULL ELSE g.bank_transaction_id END, g.direction, g.booked_amount,
-      g.booked_currency, g.booked_on, g.reported_in, g.reported_in, settling_now(coalesce(b.biller_id, g.bank_id))
+      g.booked_currency, g.booked_on, coalesce(g.is_reversal, false), g.reported_in,
+      g.reported_in, settling_now(coalesce(b.biller_id, g.bank_id))
     FROM jsonb_to_recordset(${recordsOf(exceptions)}::jsonb) AS g (id text, kind text, billing_request_id text,
         refund_id text, bank_id text, bank_transaction_id text, direction text, amount bigint, currency text,
-        booked_amount bigint, booked_currency text, reference text, booked_on date, reported_in text)
+        booked_amount bigint, booked_currency text, reference text, booked_on date, is_reversal boolean, reported_in text)
       LEFT JOIN billing_requests b ON b.id = g.billing_request_id LEFT JOIN refunds r ON r.id = g.refund_id
     ORDER BY g.id ON CONFLICT DO NOTHING
     RETURNING x.id, x.sequence, x.opened_at AS at, jsonb_strip_nulls(jsonb_build_object('kind', x.kind,

@@ -1,5 +1,4 @@
 import { closeExpiredRequests } from '../../../src/database/billing-request/close-expired-requests';
-import { onboardBatch } from '../../../src/database/customer/migrate-customers';
 import { answerRefund } from '../../../src/database/refund/settle-refund';
 import { takeBanksAnswer } from '../../../src/database/resolution/resolve-exception';
 import { addDays, calendarDay } from '../../../src/domain/calendar';
@@ -7,8 +6,7 @@ import { sendFile, type SentLine } from '../../support/bank-file';
 import { bookDifferences } from '../../support/books';
 import { databaseOfFile } from '../../support/database';
 import { balancesOf } from '../../support/ledger';
-import { answerBill, bill, payAnother, refund, settleCredit, type Billed } from '../../support/settled';
-import { person } from '../../support/person';
+import { answerBill, bill, payWithin, refund, type Billed } from '../../support/settled';
 import { moveClock, standingApproval, type Standing } from '../../support/standing';
 
 /**
@@ -124,6 +122,10 @@ const reversedUnseen = async (): Promise<Case> => {
   await says('reversed', 'Z')(of);
   await missing();
   return of;
+};
+const paidWithin = async (): Promise<Case> => {
+  const bank = await standingApproval(db);
+  return { bank, charge: await payWithin(db, bank), refundId: '' };
 };
 const refunding = async (): Promise<Case> => {
   const of = await booked();
@@ -280,21 +282,34 @@ const SCENARIOS: Record<string, Scenario> = {
     end: { ...SUCCESSFUL, refunds: ['rejected'], open: 1 },
   },
   'both legs of a payment within one bank under one id': {
-    given: async () => {
-      const bank = await standingApproval(db);
-      const { customers } = await db.transaction((trx) =>
-        onboardBatch(trx, bank.bankId, [{ person: person() }]),
-      );
-      const payee = { ...bank, customerId: customers[0]?.customerId ?? '' };
-      const { id, deliveryId } = await payAnother(db, bank, payee);
-      await settleCredit(db, deliveryId);
-      return { bank, charge: { id, reference: '' }, refundId: '' };
-    },
+    given: paidWithin,
     steps: {
       debit: file((of) => line(`tx-${of.charge.id}`, 'debit', { amount: 250 })),
       credit: file((of) => line(`tx-${of.charge.id}`, 'credit', { amount: 250 })),
     },
     end: { ...SUCCESSFUL, owes: -250n },
+  },
+  'a payment within one bank whose debit is reversed under another id': {
+    given: paidWithin,
+    steps: {
+      debit: file((of) => line(`tx-${of.charge.id}`, 'debit', { amount: 250 })),
+      back: file((of) =>
+        line('Z', 'credit', { amount: 250, reference: of.charge.reference, isReversal: true }),
+      ),
+      other: debit('F'),
+    },
+    end: { ...SUCCESSFUL, open: 2, inNoFile: 1, owes: -250n },
+  },
+  'a payment within one bank whose debit is reversed under its id': {
+    given: paidWithin,
+    steps: {
+      debit: file((of) => line(`tx-${of.charge.id}`, 'debit', { amount: 250 })),
+      back: file(({ charge: { id, reference } }) =>
+        line(`tx-${id}`, 'credit', { amount: 250, reference, isReversal: true }),
+      ),
+      credit: file((of) => line('C', 'credit', { amount: 250, reference: of.charge.reference })),
+    },
+    end: { ...SUCCESSFUL, held: 1, open: 1, owes: -250n },
   },
   'an id that moves to another day': {
     given: settled,

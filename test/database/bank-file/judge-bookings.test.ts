@@ -10,7 +10,14 @@ import { bookDifferences } from '../../support/books';
 import { asSchemaLogin, databaseOfFile } from '../../support/database';
 import { openTransaction } from '../../support/open-transaction';
 import { OPERATOR } from '../../support/operator';
-import { answerBill, bill, exceptionOf, resolveAsOperator, type Billed } from '../../support/settled';
+import {
+  answerBill,
+  bill,
+  exceptionOf,
+  payWithin,
+  resolveAsOperator,
+  type Billed,
+} from '../../support/settled';
 import { standingApproval, type Standing } from '../../support/standing';
 
 /** What a bank has booked beside its answers, until a counterpart takes it back. */
@@ -195,6 +202,18 @@ describe('a file that is withdrawn', () => {
     expect(await exceptions()).toEqual(['unknown_here X']);
     await send([], LATER);
     expect((await exceptions()).toSorted()).toEqual(['unknown_here B', 'unknown_here X']);
+  });
+
+  test('leaves the reversal unknown that took its line back, and that is no credit of the payee', async () => {
+    const { id, reference } = await payWithin(db, bank);
+    const of = { reference, amount: 250 };
+    await send([debit(`tx-${id}`, of)]);
+    await send([credit('Z', { ...of, isReversal: true })]);
+    const wrong = await send([debit('B', of)]);
+    expect(await exceptions()).toEqual([]);
+    await withdraw(wrong);
+    await send([debit('A')]);
+    expect(await exceptions()).toEqual(['unknown_here Z', 'unknown_here A']);
   });
 
   test('ends its work, which may have stood still, and holds no other file back', async () => {
