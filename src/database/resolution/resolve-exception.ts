@@ -148,11 +148,15 @@ const IS_OF_ANOTHER = `(
 
 /**
  * SQL: minor units that a charge's bank no longer owes once an exception `x` is written off. They
- * are all that the bank denies or has not booked, or what a booking lacks. A credit that the
- * payee's bank lacks lets the payer's bank off nothing, for it has its debit.
+ * are all that the bank denies or has not booked, what a booking lacks, or what the bank took back
+ * of it. A credit that the payee's bank lacks lets the payer's bank off nothing, for it has its
+ * debit.
  */
 const WRITES_OFF = `(CASE
-  WHEN x.refund_id IS NOT NULL OR (x.kind <> 'amount_differs' AND ${DEBIT_IS_BOOKED}) THEN 0
+  WHEN x.refund_id IS NOT NULL THEN 0
+  WHEN ${DEBIT_IS_BOOKED} THEN CASE
+    WHEN (x.kind, x.direction, x.booked_currency) = ('amount_differs', 'credit', x.currency)
+    THEN least(x.amount, x.booked_amount) ELSE 0 END
   WHEN (x.kind = 'missing_at_bank' AND x.bank_transaction_id IS NOT NULL)
     OR EXISTS (SELECT FROM exception_answers a WHERE a.exception_id = x.id AND a.says = 'declined') THEN x.amount
   WHEN x.kind = 'amount_differs' AND x.booked_currency = x.currency AND x.direction = 'debit'

@@ -395,6 +395,21 @@ describe('a write-off', () => {
     expect(await charges()).toEqual(PAID);
   });
 
+  test('of a charge that its bank took back in part lets the bank off that part', async () => {
+    await send(own(), line(`tx-${charged.id}`, 'credit', { amount: 30 }));
+    await resolveAsOperator(db, charged.id, 'written_off');
+    expect(await balancesOf(db, bank.bankId)).toEqual({ customer_bank: -70n, disputed: -30n });
+    expect(await charges()).toEqual({ ...PAID, writtenOff: 30 });
+  });
+
+  test('of a debit with another amount beside the charge’s own lets its bank off nothing', async () => {
+    await send(other());
+    await send(own());
+    await resolveAsOperator(db, charged.id, 'written_off');
+    expect(await balancesOf(db, bank.bankId)).toEqual({ customer_bank: -100n });
+    expect(await charges()).toEqual(PAID);
+  });
+
   test('that a reversal gave back is not taken back once more', async () => {
     await missing();
     await resolveAsOperator(db, charged.id, 'written_off');
