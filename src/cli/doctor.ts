@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { Command } from 'commander';
 import { ConfigError, type Config } from '../settings/config';
-import { isUnavailable } from '../database/pool/availability';
+import { isUnavailable, ONLY_READS } from '../database/pool/availability';
 import { openDatabase, type Database } from '../database/pool/connection';
 import { NO_KEYRING, readKeyring } from '../database/keyring/keyring';
 import { requireDeployment, requireSameCalendar, schemaDifference } from '../database/engine/deployment';
@@ -110,9 +110,10 @@ async function examineDatabase(check: Check, { config, db }: Means): Promise<Fin
   const { NETWORK_TIMEZONE } = config;
   const postgres = await check('postgres', [], async () => {
     const before = performance.now();
-    const { version } = await db().oneRow<{
-      version: string;
-    }>`SELECT current_setting('server_version') AS version`;
+    const { version, onlyReads } = await db().oneRow<{ version: string; onlyReads: boolean }>`
+      SELECT current_setting('server_version') AS version,
+        current_setting('transaction_read_only')::boolean AS only_reads`;
+    if (onlyReads) throw new Wrong(`${ONLY_READS}, as a standby does: promote it, or correct DATABASE_URL`);
     return `${version}, answered in ${Math.round(performance.now() - before)} ms`;
   });
   await check('clock', [postgres], () => judgeClock(db()));

@@ -1,5 +1,11 @@
 import { isNativeError } from 'node:util/types';
-import { CommitLost, isUnavailable, refusedAppLogin } from '../database/pool/availability';
+import {
+  CommitLost,
+  isHandshake,
+  isUnavailable,
+  postgresFault,
+  refusedAppLogin,
+} from '../database/pool/availability';
 import { Failure, OperatorError } from '../domain/failures';
 
 /**
@@ -33,5 +39,9 @@ export function explained(error: unknown): string {
   const refused = refusedAppLogin(error);
   if (refused !== undefined) return refused;
   if (codeOf(error) === UNDEFINED_TABLE) return 'the database has no schema yet: run "assent migrate"';
+  if (isHandshake(error)) {
+    const { message } = error as Error;
+    return `the database ${postgresFault(error)} (${message}): correct its certificate, or sslmode and sslrootcert in its URL`;
+  }
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { CHAIN_SILENT_AFTER_S, chainAgeS } from '../database/chain/extend-chain';
+import { ONLY_READS, postgresFault } from '../database/pool/availability';
 import type { Database } from '../database/pool/connection';
 import type { Keyring } from '../database/keyring/keyring';
 import { ringFaults } from '../database/key-rotation/claim-keyring';
@@ -13,7 +14,9 @@ import { readLastResult, VERIFY_SILENT_AFTER_S } from '../database/verify/nightl
 import type { Problem } from '../domain/failures';
 import { temporalFault } from './fault';
 
-export const POSTGRES_AWAY: Problem = { path: 'postgres', message: 'does not answer, or is not migrated' };
+const ofPostgres = (message: string): Problem => ({ path: 'postgres', message });
+
+export const POSTGRES_AWAY = ofPostgres(postgresFault(undefined));
 
 const TEMPORAL_LOST: Problem = {
   path: 'temporal',
@@ -40,10 +43,11 @@ export async function namespaceId(client: Client): Promise<string> {
 /** Covers a missing or outdated schema too. */
 export async function databaseProblems(db: Database): Promise<Problem[]> {
   try {
-    await db.query('SELECT business_now(NULL)');
-    return [];
-  } catch {
-    return [POSTGRES_AWAY];
+    const { onlyReads } = await db.oneRow<{ onlyReads: boolean }>`
+      SELECT business_now(NULL), current_setting('transaction_read_only')::boolean AS only_reads`;
+    return onlyReads ? [ofPostgres(ONLY_READS)] : [];
+  } catch (error) {
+    return [ofPostgres(postgresFault(error))];
   }
 }
 

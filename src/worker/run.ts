@@ -17,7 +17,7 @@ import type { WorkerTraces } from './tracing';
 import { isNativeError } from 'node:util/types';
 import { isGrpcServiceError, ServiceError } from '@temporalio/client';
 import { ApplicationFailure, TemporalFailure } from '@temporalio/common';
-import { isUnavailable } from '../database/pool/availability';
+import { isNotConnected, isUnavailable } from '../database/pool/availability';
 import { KeyringError } from '../database/keyring/keyring';
 import { describeError } from '../process/log';
 
@@ -133,7 +133,7 @@ function inWords(error: unknown): string {
   const code = isNativeError(error) && 'code' in error ? String(error.code) : '';
   const answer = ANSWERS.find(([codes]) => codes.test(code));
   if (answer) return answer[1];
-  if (isUnavailable(error)) return 'Postgres cannot be reached, or does not answer';
+  if (isUnavailable(error) || isNotConnected(error)) return 'Postgres cannot be reached, or does not answer';
   if (error instanceof KeyringError) return 'The keyring cannot decrypt a stored value';
   if (error instanceof ServiceError || isGrpcServiceError(error))
     return 'Temporal does not answer, or refuses what it is asked for';

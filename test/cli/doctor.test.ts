@@ -93,6 +93,16 @@ describe('assent doctor', () => {
     expect(code).toBe(1);
   });
 
+  it('looks for no worker in a Postgres that only reads, which no worker can write to', async () => {
+    const own = await createTestDatabase();
+    const name = new URL(own.url).pathname.slice(1);
+    await asSchemaLogin(own.url, `ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+    const { found } = await doctor({ DATABASE_URL: own.url });
+    await own.drop();
+    expect(found.get('postgres')).toMatch(/^wrong: only reads, .*DATABASE_URL/);
+    expect(found.get('workers')).toBe('unknown: not checked: see schema first');
+  });
+
   it.each([
     ['ahead of', 60_000, 'wrong', 1],
     ['behind', -60_000, 'wrong', 1],

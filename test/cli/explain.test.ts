@@ -5,6 +5,7 @@ import { explained } from '../../src/cli/explain';
 import { CommitLost } from '../../src/database/pool/availability';
 import { makeKeyring } from '../../src/database/keyring/keyring';
 import { createCli } from '../support/cli';
+import { startExpiredPostgres } from '../support/expired-postgres';
 import { startRefusingPostgres } from '../support/refusing-postgres';
 
 const before = { ...process.env };
@@ -60,6 +61,17 @@ describe('a command whose database answers', () => {
       expect(told).toContain('the database cannot do this now: sorry, too many clients already');
     }
   });
+});
+
+test('a command and the doctor say of an expired certificate that it is one', async () => {
+  const postgres = await startExpiredPostgres();
+  const cli = createCli(postgres, makeKeyring());
+  const [list, doctor] = await Promise.all([cli.run('entity', 'list'), cli.run('doctor')]);
+  postgres.stop();
+  for (const told of [list.err, doctor.out]) {
+    expect(told).toMatch(/over TLS, CERT_HAS_EXPIRED \(certificate has expired\): correct its certificate/);
+    expect(told).not.toContain('    at ');
+  }
 });
 
 test.each([['migrate'], ['keys', 'reseal']])(

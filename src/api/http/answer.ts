@@ -1,5 +1,5 @@
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
-import { CommitLost, isUnavailable } from '../../database/pool/availability';
+import { CommitLost, isNotConnected, isUnavailable } from '../../database/pool/availability';
 import { Failure, FAILURES } from '../../domain/failures';
 import { requestIdOf } from './request-log';
 
@@ -79,7 +79,7 @@ export function unknownFate(
 export function failureOf(error: unknown): Failure | undefined {
   if (error instanceof Failure) return error;
   if (error instanceof CommitLost) return unknownFate(error);
-  if (isUnavailable(error)) {
+  if (isUnavailable(error) || isNotConnected(error)) {
     return new Failure('unavailable', 'The service cannot reach its database; nothing was accepted', {
       retryAfterS: UNAVAILABLE_RETRY_S,
       cause: error,

@@ -1,4 +1,5 @@
 import { isNativeError } from 'node:util/types';
+import { OperatorError } from '../../domain/failures';
 
 /** Postgres did not answer in time, and may or may not do so later. */
 export class DatabaseSilent extends Error {
@@ -31,9 +32,16 @@ const PASSING = /^(08...|57P0[1-5]|53...|57014|55P03|40001|40P01|25006)$/;
 /** SQLSTATE of a statement that did not get its lock within `lock_timeout`. */
 export const LOCK_NOT_AVAILABLE = '55P03';
 
+/** SQLSTATE of a standby's refusal to read an unlogged table, among other features not there. */
+const NOT_SUPPORTED = '0A000';
+const ON_STANDBY = 'during recovery';
+
 /** Messages of pg, without a code, for a connection that is gone or was not to be had in time. */
 const WORDS =
   /connection terminated|timeout expired|timeout exceeded when trying to connect|connection ended|not queryable|Query read timeout/i;
+
+/** A failed handshake in the words of Node, OpenSSL and pg: a wrong certificate, or no TLS. */
+const HANDSHAKE = /certificate|altnames|SSL (routines|connection)/i;
 
 /** SQLSTATEs of a wrong URL: login or password, the database, or a role that does not exist. */
 const WRONG_URL = /^(28...|3D000|22023)$/;
@@ -82,6 +90,39 @@ export function isUnavailable(error: unknown): boolean {
   // Not `instanceof`: errors of Node's sockets come from outside of the context that tests run in.
   if (!isNativeError(error)) return false;
   const { code } = error as Error & { code?: unknown };
+  if (code === NOT_SUPPORTED) return error.message.includes(ON_STANDBY);
   if (typeof code === 'string') return NETWORK.has(code) || PASSING.test(code);
   return WORDS.test(error.message);
+}
+
+const ofConnecting = new WeakSet<Error>();
+
+/**
+ * Marks an error of connecting: no statement was sent, so nothing was accepted. A process that does
+ * not fit its database or keyring stays a fault.
+ *
+ * @throws the same error
+ */
+export function failConnecting(error: unknown): never {
+  if (isNativeError(error) && !(error instanceof OperatorError)) ofConnecting.add(error);
+  throw error;
+}
+
+/** Whether no connection was to be had, for whatever reason. */
+export function isNotConnected(error: unknown): boolean {
+  return isNativeError(error) && ofConnecting.has(error);
+}
+
+export function isHandshake(error: unknown): boolean {
+  return isNativeError(error) && HANDSHAKE.test(error.message);
+}
+
+export const ONLY_READS = 'only reads';
+
+/** The reason why Postgres cannot be used. Its own words may name a login: probes get the code. */
+export function postgresFault(error: unknown): string {
+  const code = isNativeError(error) && 'code' in error ? `, ${String(error.code)}` : '';
+  if (refusedLogin(error) !== undefined) return `refuses us${code}`;
+  if (isHandshake(error)) return `cannot be reached over TLS${code}`;
+  return 'does not answer, or is not migrated';
 }

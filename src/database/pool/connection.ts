@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { v7 as newUuid } from 'uuid';
 import { Pool, types, type ClientBase, type PoolClient, type QueryConfig, type QueryResult } from 'pg';
 import { remember } from '../../domain/remember';
-import { CommitLost, DatabaseSilent, isUnavailable } from './availability';
+import { CommitLost, DatabaseSilent, failConnecting, isUnavailable } from './availability';
 import type { Keyring } from '../keyring/keyring';
 import { STATEMENTS, type Plan, type Statements } from './statement';
 import { createWaking } from './wake-relays';
@@ -186,7 +186,7 @@ function createConnections(
 
   async function acquire(deadline: number): Promise<PoolClient> {
     const timeoutMs = timeLeft(deadline, ACQUIRE_TIMEOUT_MS);
-    const connecting = outside(() => pool.connect());
+    const connecting = outside(() => pool.connect()).catch(failConnecting);
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
