@@ -53,6 +53,11 @@ export function createRecoverActivities(recovering: Recovering) {
   const { db, client, afterS, log, count } = recovering;
 
   async function restart(total: Recovered, work: Work[], why: string, isAll = false): Promise<void> {
+    // A stuck workflow would get the signal in vain. None runs yet where all is started again.
+    if (!isAll)
+      await endStuck(client, work, () => Context.current().heartbeat()).catch((error: unknown) =>
+        log.warn({ err: error }, 'stuck workflows are left for the next time'),
+      );
     for (const [kind, ofKind] of groupBy(work, (one) => one.kind)) {
       const restarted = await restartWork(db, ofKind, isAll ? 'later' : 'call');
       const workflowIds = ofKind.slice(0, LOGGED_MAX).map(({ workflowId }) => workflowId);
@@ -81,10 +86,6 @@ export function createRecoverActivities(recovering: Recovering) {
       const total: Recovered = { checked: 0, found: {}, restarted: 0 };
       const overdue = await overdueWork(db, afterS, OVERDUE_MAX);
       activity.heartbeat();
-      // A stuck workflow would get the signal in vain.
-      await endStuck(client, overdue, () => activity.heartbeat()).catch((error: unknown) =>
-        log.warn({ err: error }, 'stuck workflows are left for the next time'),
-      );
       await restart(total, overdue, 'overdue work is started again');
       return { ...total, checked: overdue.length };
     },

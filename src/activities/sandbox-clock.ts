@@ -12,7 +12,7 @@ import {
   type WorkInHand,
 } from '../database/sandbox-clock/advance-sandbox-clock';
 import { overdueWork, restartWork } from '../database/recover/open-work';
-import { withoutWorkflow } from '../temporal/recover';
+import { endStuck, withoutWorkflow } from '../temporal/recover';
 
 /**
  * Moves a test clock: it moves time and signals waiting workflows, which do the due work
@@ -143,6 +143,7 @@ async function restOrStick(moving: Moving, billerId: string, askedSince: Date): 
 async function startMissing({ db, client, log }: Moving, billerId: string): Promise<void> {
   const missing = await withoutWorkflow(client, await overdueWork(db, 0, MISSED_MAX, billerId), 0);
   if (missing.length === 0) return;
+  await endStuck(client, missing);
   await restartWork(db, missing);
   const workflowIds = missing.map(({ workflowId }) => workflowId);
   log.warn({ billerId, workflowIds }, 'due, but without a workflow: started again');

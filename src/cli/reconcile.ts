@@ -155,6 +155,7 @@ async function scan(db: Database, client: Client, fix: boolean): Promise<Scan> {
       result.checked += page.checked;
       result.withoutWorkflow += missing.length;
       list(result.found, 'without a workflow', missing);
+      if (fix) await endStuck(client, missing);
       // After a loss of Temporal's data, this is all that is open.
       if (fix) result.restarted += await restartWork(db, missing, 'later');
       progress.say(

@@ -1,4 +1,4 @@
-import { WorkflowNotFoundError, type Client } from '@temporalio/client';
+import { WorkflowNotFoundError, type Client, type WorkflowExecutionDescription } from '@temporalio/client';
 import type { Executor } from '../database/pool/connection';
 import { openWork, stillOpen, withoutRow, type Work, type WorkKind } from '../database/recover/open-work';
 import { eachOf } from '../domain/each-of';
@@ -23,8 +23,8 @@ const unlessGone = (error: unknown) => {
 };
 
 /**
- * Goes page by page through the open rows of a kind. Yields the rows whose workflow has not run for
- * `afterS` seconds, each workflow once.
+ * Goes page by page through the open rows of a kind. Yields the rows whose workflow has not run, or
+ * has been stuck, for `afterS` seconds, each workflow once.
  *
  * @param after key of the row before the first page; `next` is '' after the last page
  */
@@ -46,13 +46,15 @@ export async function* missingWork(
   } while (next !== '');
 }
 
+/** A workflow that is stuck counts as none: `endStuck` ends it ahead of a new start. */
 export async function withoutWorkflow(client: Client, work: Work[], afterS: number): Promise<Work[]> {
   const missing = await Promise.all(
     work.map(async ({ workflowId, since, now }) => {
       const handle = client.workflow.getHandle(workflowId);
       const found = await within(client, () => handle.describe()).catch(unlessGone);
-      if (found?.status.name === 'RUNNING') return false;
-      return now.getTime() - (found?.closeTime ?? since).getTime() >= afterS * 1000;
+      const isRunning = found?.status.name === 'RUNNING';
+      const gone = isRunning ? await stuckSince(client, found) : (found?.closeTime ?? since);
+      return gone !== undefined && now.getTime() - gone.getTime() >= afterS * 1000;
     }),
   );
   return work.filter((_, i) => missing[i]);
@@ -76,21 +78,32 @@ export const endStuck = (client: Client, work: Work[], gotOn: () => void = () =>
   });
 
 async function endIfStuck(client: Client, workflowId: string): Promise<void> {
-  const { runId, raw } = await client.workflow.getHandle(workflowId).describe();
-  // A workflow that waits or has ended has no pending task.
-  if (!raw.pendingWorkflowTask) return;
-  const { history } = await client.workflowService.getWorkflowExecutionHistoryReverse({
-    namespace: client.options.namespace,
-    execution: { workflowId, runId },
-    maximumPageSize: EVENTS_READ,
-  });
+  const found = await client.workflow.getHandle(workflowId).describe();
+  if ((await stuckSince(client, found)) === undefined) return;
+  await client.workflow
+    .getHandle(workflowId, found.runId)
+    .terminate('started by another version, whose steps differ: started again');
+}
+
+/** When the task first failed that Temporal tries again and again; undefined if there is none. */
+async function stuckSince(
+  client: Client,
+  { workflowId, runId, raw }: WorkflowExecutionDescription,
+): Promise<Date | undefined> {
+  // A workflow that waits or has ended has no pending task. The first attempt has not failed yet.
+  if ((raw.pendingWorkflowTask?.attempt ?? 0) < 2) return undefined;
+  const { history } = await within(client, () =>
+    client.workflowService.getWorkflowExecutionHistoryReverse({
+      namespace: client.options.namespace,
+      execution: { workflowId, runId },
+      maximumPageSize: EVENTS_READ,
+    }),
+  );
   const last = history?.events?.find(
     (event) => event.workflowTaskCompletedEventAttributes ?? event.workflowTaskFailedEventAttributes,
   );
-  if (Number(last?.workflowTaskFailedEventAttributes?.cause) !== NON_DETERMINISTIC) return;
-  await client.workflow
-    .getHandle(workflowId, runId)
-    .terminate('started by another version, whose steps differ: started again');
+  if (Number(last?.workflowTaskFailedEventAttributes?.cause) !== NON_DETERMINISTIC) return undefined;
+  return new Date(Number(last?.eventTime?.seconds ?? 0) * 1000);
 }
 
 export interface RowlessWorkflow {

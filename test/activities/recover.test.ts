@@ -35,7 +35,7 @@ const client = {
       describe: () =>
         gone.has(id)
           ? Promise.reject(new WorkflowNotFoundError('not found', id, undefined))
-          : Promise.resolve({ status: { name: 'RUNNING' } }),
+          : Promise.resolve({ status: { name: 'RUNNING' }, raw: {} }),
     }),
   },
 } as unknown as Client;

@@ -4,7 +4,7 @@ import { temporal } from '@temporalio/proto';
 import { newId } from '../../src/database/identifier/new-id';
 import { runOf, workflowIds as idOf } from '../../src/domain/workflow/workflow-id';
 import { triggerRecover } from '../../src/temporal/schedules';
-import { RECURRING_TASK_QUEUE, TASK_QUEUE } from '../../src/domain/workflow/messages';
+import { RECURRING_TASK_QUEUE, TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../../src/domain/workflow/messages';
 import { expected } from '../parties/client';
 import { agreement, Cast, type Bank, type Customer, type Merchant } from '../support/cast';
 import { runAssent } from '../support/cli';
@@ -210,27 +210,31 @@ test('a charge and an intent whose workflows were terminated end after their win
 /** A server that has no task to give answers a little before. */
 const POLL_WITHIN_MS = 70_000;
 
-/** A charge's workflow as a version might begin it that ours has nothing in common with. */
-async function beginAsAnotherVersion(billingRequestId: string): Promise<WorkflowHandle> {
-  const workflowId = idOf.billingRequest(billingRequestId);
-  const args = [[billingRequestId]];
-  const begun = await client.workflow.start('billingRequest', { workflowId, taskQueue: TASK_QUEUE, args });
-  // Meanwhile its first task waits for any worker, and an operator sees it.
-  await eventually(async () => ((await waitingFor(TASK_QUEUE)) ?? 0) > 0);
-  expect(await waitingFor('assent-webhook')).toBe(0);
-  const { told } = await assent(['status']);
-  expect(told.queues.find(({ queue }) => queue === TASK_QUEUE)?.waiting).toBeGreaterThan(0);
+/**
+ * Begins a workflow as a version might that ours has nothing in common with: it only sets a timer.
+ *
+ * @param whileItWaits called while its first task waits for any worker
+ */
+async function beginAsAnotherVersion(
+  workflowId: string,
+  taskQueue: string,
+  timerS: number,
+  whileItWaits = () => Promise.resolve(),
+): Promise<WorkflowHandle> {
+  const { type, args } = runOf(workflowId);
+  const begun = await client.workflow.start(type, { workflowId, taskQueue, args });
+  await whileItWaits();
   const { namespace } = engine;
   const poll = () =>
     client.withDeadline(Date.now() + POLL_WITHIN_MS, () =>
-      client.workflowService.pollWorkflowTaskQueue({ namespace, taskQueue: { name: TASK_QUEUE } }),
+      client.workflowService.pollWorkflowTaskQueue({ namespace, taskQueue: { name: taskQueue } }),
     );
   let task = await poll();
   // Others come again in ten seconds.
   while (task.workflowExecution?.workflowId !== workflowId) task = await poll();
   const startTimerCommandAttributes = {
     timerId: 'another',
-    startToFireTimeout: { seconds: 86_400 as never },
+    startToFireTimeout: { seconds: timerS as never },
   };
   await client.workflowService.respondWorkflowTaskCompleted({
     namespace,
@@ -257,7 +261,12 @@ test('what is overdue while no worker runs shows in the metrics of the API, and 
   await bank.hears('billing.intent', intent);
   await engine.worker.stop();
   const { billingRequestId: charge } = await merchant.charge({ paymentIDs: [paymentID] }, 20);
-  const run = await beginAsAnotherVersion(charge);
+  const run = await beginAsAnotherVersion(idOf.billingRequest(charge), TASK_QUEUE, 86_400, async () => {
+    await eventually(async () => ((await waitingFor(TASK_QUEUE)) ?? 0) > 0);
+    expect(await waitingFor('assent-webhook')).toBe(0);
+    const { told } = await assent(['status']);
+    expect(told.queues.find(({ queue }) => queue === TASK_QUEUE)?.waiting).toBeGreaterThan(0);
+  });
   await engine.database.db.rows`
     UPDATE entities SET clock_offset = clock_offset + interval '1 hour', clock_moved_at = NULL
     WHERE id = ${merchant.entityId}`;
@@ -276,6 +285,39 @@ test('what is overdue while no worker runs shows in the metrics of the API, and 
   // Its task would have been tried for ever.
   expect((await run.describe()).status.name).toBe('TERMINATED');
   expect(await engine.database.db.row`SELECT 1 FROM intents WHERE status = 'pending'`).toBeUndefined();
+});
+
+test('a webhook between two attempts, whose workflow another version began, arrives', async () => {
+  await temporalSchedule().pause();
+  await eventually(async () => (await temporalSchedule().describe()).info.runningActions.length === 0);
+  const paymentID = await agreement(bank, merchant, customer);
+  await merchant.server.misbehave({ kind: 'status', status: 503, type: 'billing.response', times: 1 });
+  const { billingRequestId: charge } = await merchant.charge({ paymentIDs: [paymentID] }, 5);
+  let id: string | undefined;
+  await eventually(async () => {
+    const waits = await engine.database.db.row<{ id: string }>`
+      SELECT id FROM webhook_deliveries
+      WHERE status = 'pending' AND attempts = 1 AND webhook_type = 'billing.response'`;
+    id = waits?.id;
+    return id !== undefined;
+  });
+  await engine.worker.kill();
+  const workflowId = idOf.webhookDelivery(String(id));
+  await client.workflow
+    .getHandle(workflowId)
+    .terminate('rolled back')
+    .catch(() => undefined);
+  const run = await beginAsAnotherVersion(workflowId, WEBHOOK_TASK_QUEUE, 1);
+  await engine.worker.start();
+  await eventually(async () => ((await run.describe()).raw.pendingWorkflowTask?.attempt ?? 0) > 1);
+  // The dead worker may have leased the start that it left in the outbox.
+  await eventually(async () => {
+    const { told } = await assent(['reconcile']);
+    return told.found.some((one) => one.workflowId === workflowId);
+  });
+  await recovered(async () => !(await isRunning(run)));
+  expect(await merchant.hears('billing.response', charge)).toMatchObject({ status: 'successful' });
+  await temporalSchedule().unpause();
 });
 
 test('reconcile whose Schedule was deleted by hand has it created again', async () => {
