@@ -1,11 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { BANK_FILE_TASK_QUEUE } from '../src/domain/workflow/messages';
 
 /** What the alerts of deploy/prometheus say of each other. */
 
 const { groups } = parse(readFileSync(join(__dirname, '..', 'deploy/prometheus/alerts.yml'), 'utf8')) as {
-  groups: { rules: { alert: string; expr: string; annotations: Record<string, string> }[] }[];
+  groups: {
+    rules: {
+      alert: string;
+      expr: string;
+      labels: Record<string, string>;
+      annotations: Record<string, string>;
+    }[];
+  }[];
 };
 const rules = groups.flatMap((group) => group.rules);
 
@@ -20,6 +28,18 @@ test('a number that an alert goes by does not vanish untold, where Postgres or T
   const missed = rules.find(({ alert }) => alert === 'AssentIsNotMeasured')?.expr ?? '';
   const told = [...missed.matchAll(/absent\((\w+)\)/g)].map(([, name]) => name);
   expect(new Set([...told, ...ONCE_COMPARED])).toEqual(new Set(goneBy));
+});
+
+const ruleOf = (metric: string) =>
+  rules.find(({ expr }) => expr.startsWith('max by') && expr.includes(metric));
+
+test('files of banks that take their turn wake nobody, and one that stands still is a ticket', () => {
+  const queues = ruleOf('assent_task_queue_oldest_age_seconds');
+  expect(queues?.labels['severity']).toBe('page');
+  expect(queues?.expr).toContain(
+    `assent_task_queue_oldest_age_seconds{task_queue!="${BANK_FILE_TASK_QUEUE}"}`,
+  );
+  expect(ruleOf('assent_upload_oldest_age_seconds')?.labels['severity']).toBe('ticket');
 });
 
 test('each alert links to a runbook of its own', () => {
