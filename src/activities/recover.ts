@@ -69,10 +69,15 @@ export function createRecoverActivities(recovering: Recovering) {
   }
 
   /** All open rows have their workflows back once no start waits in the outbox. */
-  async function endRestartOf(since: Date, { checked, restarted }: Recovered): Promise<void> {
+  async function endRestartOf(
+    since: Date,
+    cursors: Record<string, string>,
+    { checked, restarted }: Recovered,
+  ): Promise<void> {
     const activity = Context.current();
     while ((await restartsWaiting(db)) > 0) {
       activity.heartbeat();
+      await moveCursors(db, cursors);
       await activity.sleep(OUTBOX_POLL_MS);
     }
     if (await endRestart(db, since))
@@ -109,7 +114,7 @@ export function createRecoverActivities(recovering: Recovering) {
         }
       }
       await moveCursors(db, cursors);
-      if (lostAt) await endRestartOf(lostAt, total);
+      if (lostAt) await endRestartOf(lostAt, cursors, total);
       return total;
     },
   };
