@@ -1,8 +1,14 @@
 import type { Command } from 'commander';
 import { unreachedThrough } from '../database/bank-file/unreached-bookings';
 import type { Database, Transaction } from '../database/pool/connection';
-import { changedUntil, closePeriod, reopenPeriod } from '../database/ledger/close-period';
-import { keepDigest, longStatements, readDigest, readFinality } from '../database/ledger/read-statement';
+import { changedUntil, closePeriod, correctionsOf, reopenPeriod } from '../database/ledger/close-period';
+import {
+  keepDigest,
+  longStatements,
+  readDigest,
+  readFinality,
+  type StatementOf,
+} from '../database/ledger/read-statement';
 import { readMonthTotals } from '../database/ledger/read-month-totals';
 import { sumUnresolved } from '../database/reconciliation-exception/list-exceptions';
 import { readLastResult, type LastResult } from '../database/verify/nightly-result';
@@ -29,11 +35,7 @@ export function fill(period: Command): void {
     .addOption(reasonOption())
     .action(
       onEngine(async (db, _config, month: string, options: Closing) => {
-        const first = firstOfMonth(month);
-        const { changed, statements } = await db.transaction(async (trx) => ({
-          changed: await closeVerified(trx, first, options),
-          statements: await keepLongDigests(trx, month),
-        }));
+        const { changed, statements } = await closeHashed(db, month, options);
         const page = await readMonthPage(db, month);
         const kept = `${counted(statements, 'statements')} of more than ${HASHED_MAX} lines kept by SHA-256`;
         return {
@@ -93,6 +95,41 @@ async function readMonthPage(db: Database, month: string): Promise<Outcome> {
 }
 
 /**
+ * Closes a month together with the SHA-256 of each long statement. They are made before the close:
+ * every party's feed waits for a transaction that writes.
+ *
+ * @throws OperatorError as `closeVerified` does, and where the reopened month has changed meanwhile
+ */
+async function closeHashed(db: Database, month: string, options: Closing) {
+  const first = firstOfMonth(month);
+  await refuseNow(db, first, options);
+  const seen = await correctionsOf(db, first);
+  const { statements, unkept } = await hashLong(db, month);
+  const changed = await db.transaction(async (trx) => {
+    const isNew = await closeVerified(trx, first, options);
+    if ((await correctionsOf(trx, first)) !== seen)
+      throw new OperatorError(`${month} has changed while its statements were hashed: close it again.`);
+    const { edition } = await readFinality(trx, wholeOf(month), null);
+    for (const { of, sha256 } of unkept) await keepDigest(trx, of, edition, sha256);
+    return isNew;
+  });
+  return { changed, statements };
+}
+
+class Undone extends Error {}
+
+/** What refuses a close does so before the hashing, which may take minutes. */
+async function refuseNow(db: Database, first: string, options: Closing): Promise<void> {
+  const probed = db.transaction(async (trx) => {
+    await closeVerified(trx, first, options);
+    throw new Undone();
+  });
+  await probed.catch((error: unknown) => {
+    if (!(error instanceof Undone)) throw error;
+  });
+}
+
+/**
  * A month that differs from its own record is not to be signed unawares.
  *
  * @returns false: it was closed before
@@ -126,25 +163,34 @@ async function faultOf(trx: Transaction, first: string, { differences, verifiedA
   return `The last "books verify" ended at ${ended}, and the month has changed until ${changed}`;
 }
 
+/** A statement whose file may change until its month is closed. */
+interface Unkept {
+  of: StatementOf;
+  sha256: string;
+}
+
 /**
- * Keeps the SHA-256 of the month's long statements and of its days', so that a closed month has
- * each. A short statement's is made on request. A correction of a month that was reopened waits for
- * the end of it.
+ * Keeps the SHA-256 of the month's long statements and of its days'. A short statement's is made on
+ * request.
  *
- * @returns how many there are
+ * @returns how many there are, and those that the close itself must keep
  */
-async function keepLongDigests(trx: Transaction, month: string): Promise<number> {
-  let done = 0;
-  const whole = { first: firstOfMonth(month), last: lastOfMonth(month) };
-  for (const days of [...eachDay(whole).map(onDay), whole]) {
-    for (const of of await longStatements(trx, days)) {
-      const { edition } = await readFinality(trx, days, of.party);
-      if ((await readDigest(trx, of, edition)) === undefined) {
-        await keepDigest(trx, of, edition, await digestOf(trx, of));
+async function hashLong(db: Database, month: string): Promise<{ statements: number; unkept: Unkept[] }> {
+  let statements = 0;
+  const unkept: Unkept[] = [];
+  for (const days of [...eachDay(wholeOf(month)).map(onDay), wholeOf(month)]) {
+    for (const of of await longStatements(db, days)) {
+      const { final, edition } = await readFinality(db, days, of.party);
+      if ((await readDigest(db, of, edition)) === undefined) {
+        const sha256 = await digestOf(db, of);
+        if (final) await keepDigest(db, of, edition, sha256);
+        else unkept.push({ of, sha256 });
       }
-      done += 1;
-      progress.say(`${days.last}: ${counted(done, 'statements')}`);
+      statements += 1;
+      progress.say(`${days.last}: ${counted(statements, 'statements')}`);
     }
   }
-  return done;
+  return { statements, unkept };
 }
+
+const wholeOf = (month: string) => ({ first: firstOfMonth(month), last: lastOfMonth(month) });

@@ -7,6 +7,7 @@ import { createCli } from '../support/cli';
 import { asSchemaLogin, databaseOfFile, unrecorded } from '../support/database';
 import { eventually } from '../support/engine';
 import { postThen } from '../support/ledger';
+import { waitsForALock } from '../support/open-transaction';
 import { answerBill, charge } from '../support/settled';
 import { standingApproval } from '../support/standing';
 import { keys } from '../support/keyring';
@@ -27,6 +28,63 @@ async function digestsOf(party: { entityId: string; role: 'bank' | 'merchant' | 
   const { edition } = await readFinality(test.db, of.days, party);
   return { kept: await readDigest(test.db, of, edition), made: await digestOf(test.db, of) };
 }
+
+/** Runs a close, and the work once the close waits to read the lines of a long statement. */
+async function whileHashing(month: string, work: () => Promise<unknown>) {
+  const holder = new Client(test.url);
+  await holder.connect();
+  try {
+    await holder.query('BEGIN; LOCK refunds');
+    const closing = cli.run('period', 'close', month);
+    await waitsForALock(test.db);
+    await work();
+    await holder.query('COMMIT');
+    return await closing;
+  } finally {
+    await holder.end();
+  }
+}
+
+it('writes in no transaction while it hashes, for which every feed would wait, also where the month was reopened', async () => {
+  const { bankId, merchantId } = await standingApproval(test.db);
+  await postThen(test.db, '2025-10-31', { bankId, merchantId });
+  await makeLong();
+  await verified(0);
+  const hashing: unknown[] = [];
+  const look = async () =>
+    hashing.push(
+      ...(await test.db.rows`
+        SELECT backend_xid FROM pg_locks JOIN pg_stat_activity USING (pid)
+        WHERE relation = 'refunds'::regclass AND NOT granted`),
+    );
+  expect(await whileHashing('2025-10', look)).toMatchObject({ code: 0 });
+  await cli.json('period', 'reopen', '2025-10', '--reason', 'TICKET-8');
+  await postThen(test.db, '2025-10-31', { bankId, merchantId });
+  await verified(0);
+  expect(await whileHashing('2025-10', look)).toMatchObject({ code: 0 });
+  expect(hashing).toEqual([{ backendXid: null }, { backendXid: null }]);
+  const { kept, made } = await digestsOf({ entityId: merchantId, role: 'merchant' }, '2025-10-31');
+  expect(kept).toBe(made);
+});
+
+it('refuses a reopened month that took a correction while it was hashed', async () => {
+  const { bankId, merchantId } = await standingApproval(test.db);
+  await postThen(test.db, '2025-11-30', { bankId, merchantId });
+  await makeLong();
+  await verified(0);
+  await cli.json('period', 'close', '2025-11');
+  await cli.json('period', 'reopen', '2025-11', '--reason', 'TICKET-9');
+  const corrected = await whileHashing('2025-11', async () => {
+    await postThen(test.db, '2025-11-30', { bankId, merchantId });
+    await verified(0);
+  });
+  expect(corrected).toMatchObject(
+    said('2025-11 has changed while its statements were hashed: close it again.'),
+  );
+  await cli.json('period', 'close', '2025-11');
+  const { kept, made } = await digestsOf({ entityId: merchantId, role: 'merchant' }, '2025-11-30');
+  expect(kept).toBe(made);
+});
 
 it('leaves a month open whose close was interrupted before its long statements were kept', async () => {
   const { bankId, merchantId } = await standingApproval(test.db);

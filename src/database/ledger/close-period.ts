@@ -1,7 +1,7 @@
 import { OperatorError } from '../../domain/failures';
 import { act, type Actor } from '../record/audit-event';
 import type { Executor, Transaction } from '../pool/connection';
-import { raw, sql } from '../pool/statement';
+import { customPlan, raw, sql } from '../pool/statement';
 import { dayBegin } from '../clock/day-begin';
 
 /**
@@ -64,6 +64,19 @@ export async function closePeriod(
   const closed = await act(trx, by, change, shown('period.closed', month, despite));
   if (!closed) await refuseUnlessClosed(trx, month);
   return closed !== undefined;
+}
+
+/**
+ * Tells whether a reopened month has changed between two reads, before and after its close. A month
+ * that was never reopened takes no entry once its days are final.
+ */
+export async function correctionsOf(db: Executor, month: string): Promise<string | undefined> {
+  const found = await customPlan(db).row<{ all: string }>`
+    SELECT concat(reopenings, ' reopenings, ', (
+      SELECT sum(count) FROM ledger_balances
+      WHERE day >= ${month}::date AND day < ${month}::date + interval '1 month'), ' postings') AS all
+    FROM ledger_periods WHERE month = ${month} AND reopenings > 0`;
+  return found?.all;
 }
 
 async function refuseUnlessClosed(trx: Transaction, month: string): Promise<void> {
