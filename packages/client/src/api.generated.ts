@@ -4178,7 +4178,8 @@ export type GetForecastResultData = {
   /**
    * What of it may be expected to be paid: of the billings of schedules that ended in the
    * last three months, the part that was successful, at whatever attempt. Of the same
-   * schedules as the days, by their latest 10 000 charges. `null` where none has ended
+   * schedules as the days, by their latest 10 000 charges among the latest 100 000 of any
+   * kind. `null` where none has ended
    */
   successRate: number | null;
 };

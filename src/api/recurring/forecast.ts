@@ -34,7 +34,7 @@ const forecastShown = z.strictObject({
     .array(forecastDay)
     .meta({ description: 'In order of date and currency; a day without charges is left out' }),
   successRate: shown.successRate(
-    'What of it may be expected to be paid: of the billings of schedules that ended in the last three months, the part that was successful, at whatever attempt. Of the same schedules as the days, by their latest 10 000 charges. `null` where none has ended',
+    'What of it may be expected to be paid: of the billings of schedules that ended in the last three months, the part that was successful, at whatever attempt. Of the same schedules as the days, by their latest 10 000 charges among the latest 100 000 of any kind. `null` where none has ended',
     0.97,
   ),
 });

@@ -1,5 +1,6 @@
 import { changeTrust } from '../../../src/database/entity-control/control-entity';
-import { forecast } from '../../../src/database/recurring/forecast-billings';
+import { forecast, successRate } from '../../../src/database/recurring/forecast-billings';
+import type { Executor } from '../../../src/database/pool/connection';
 import { Failure } from '../../../src/domain/failures';
 import { recurringRules } from '../../../src/settings/config';
 import { serveApi } from '../../support/api';
@@ -210,6 +211,22 @@ describe('how much of it may be expected to be paid', () => {
     await billed(undefined, '2031-04-20T11:30:00Z');
     expect(await rate()).toBe(1);
   });
+});
+
+it('finds the billings of its rate among so many charges, however few of them are of schedules', async () => {
+  const { db } = served;
+  const plans: string[] = [];
+  const explaining: Executor = {
+    ...db,
+    async query(text, values, plan) {
+      const explained = await db.query(`EXPLAIN ${text}`, values);
+      plans.push(explained.rows.map((row) => Object.values(row as object).join()).join('\n'));
+      return db.query(text, values, plan);
+    },
+  };
+  await successRate(explaining, { merchantId: parties.merchantId });
+  // Below the limit nothing that it reads is passed over.
+  expect(plans).toEqual([expect.stringMatching(/Filter: \(looked\.schedule_id IS NOT NULL\)\n *-> +Limit /)]);
 });
 
 describe('who sees it', () => {
