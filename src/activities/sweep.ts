@@ -22,8 +22,8 @@ const SWEEP_MS = 5_000;
 const BATCHES = 60;
 
 export function createSweepActivities(db: Database, webhookKeptDays: number) {
-  /** Each sweeps a batch away, and says whether there may be more. */
-  const batchOf: Record<Swept, () => Promise<boolean>> = {
+  /** Each sweeps a batch away, and says whether there may be more, or after which row. */
+  const batchOf: Record<Swept, (after?: string) => Promise<boolean | string>> = {
     'idempotency keys': () => expireKeys(db),
     'token buckets': () => deleteFullBuckets(db),
     prompts: () => forgetPrompts(db),
@@ -32,7 +32,7 @@ export function createSweepActivities(db: Database, webhookKeptDays: number) {
     'counted differences': () => deleteCounted(db),
     // A kind of its own would change the workflow's commands.
     'console sessions': async () => (await forgetEndedSessions(db)) || forgetActs(db),
-    webhooks: () => forgetDeliveries(db, webhookKeptDays),
+    webhooks: (after) => forgetDeliveries(db, webhookKeptDays, after),
     'retired secrets': () => forgetRetiredSecrets(db).then(() => false),
     'changes of balances': () => foldBalances(db),
   };
@@ -41,13 +41,13 @@ export function createSweepActivities(db: Database, webhookKeptDays: number) {
     async sweepAway(kind: Swept): Promise<boolean> {
       const { cancellationSignal } = Context.current();
       const until = performance.now() + SWEEP_MS;
-      let more = true;
-      for (let batch = 0; more && batch < BATCHES && performance.now() < until; batch++) {
+      let more: boolean | string = true;
+      for (let batch = 0; more !== false && batch < BATCHES && performance.now() < until; batch++) {
         cancellationSignal.throwIfAborted();
-        more = await batchOf[kind]();
+        more = await batchOf[kind](more === true ? undefined : more);
       }
       await recordSwept(db, kind);
-      return more;
+      return more !== false;
     },
   };
 }

@@ -24,18 +24,20 @@ const SWEEP = 200;
 const DAY_MS = 86_400_000;
 
 /**
- * Forgets the oldest deliveries past their time, but none that is pending.
+ * Forgets the oldest deliveries past their time, but none that is pending. A receiver that has left
+ * has pending ones for good, so a run goes on behind those that it has passed.
  *
- * @returns whether there may be more
+ * @param after where the run's batch before has ended
+ * @returns where this batch has ended; false without more
  */
-export async function forgetDeliveries(db: Executor, keptDays: number): Promise<boolean> {
+export async function forgetDeliveries(db: Executor, keptDays: number, after = ''): Promise<string | false> {
   // Ids sort by time, so the primary key leads to the oldest. The database's clock has the last
   // word.
   const before = firstIdAt('delivery', new Date(Date.now() - keptDays * DAY_MS));
   const past = await db.rows<{ id: string; bodyEncrypted: Buffer | null }>`
     SELECT id, CASE WHEN webhook_type = ANY(${ASKING}) THEN body_encrypted END AS body_encrypted
     FROM webhook_deliveries
-    WHERE id < ${before} AND status <> 'pending'
+    WHERE id > ${after} AND id < ${before} AND status <> 'pending'
       AND created_at < clock_timestamp() - ${keptDays} * interval '1 day'
     ORDER BY id LIMIT ${raw(SWEEP)} FOR UPDATE SKIP LOCKED`;
   if (past.length === 0) return false;
@@ -63,7 +65,7 @@ export async function forgetDeliveries(db: Executor, keptDays: number): Promise<
     )
     UPDATE feed_horizon SET passed = latest FROM (SELECT max(created_at) AS latest FROM gone) AS g
     WHERE latest > passed`;
-  return past.length === SWEEP;
+  return past[SWEEP - 1]?.id ?? false;
 }
 
 /** Null where its key is gone, or without a body. */

@@ -143,6 +143,32 @@ test('what is to be delivered once more stays until that has ended', async () =>
   expect(await left()).toEqual([]);
 });
 
+test('what a receiver that has left keeps pending is passed once in a run, not with each batch', async () => {
+  const { id } = await told(60);
+  await owner.query(`
+    INSERT INTO webhook_deliveries (id, entity_id, webhook_type, body_encrypted, workflow_id, commit_id, created_at)
+      SELECT left('${id}', 20) || lpad(n::text, 10, '0'), entity_id, webhook_type, body_encrypted, workflow_id,
+        commit_id, created_at
+      FROM webhook_deliveries, generate_series(1, 300) AS n;
+    UPDATE webhook_deliveries SET status = 'delivered', finished_at = created_at
+    WHERE id > left('${id}', 20) || lpad('50', 10, '0')`);
+  const passed: string[] = [];
+  const explaining: Database = {
+    ...db,
+    async query(text, values, plan) {
+      if (text.includes('ORDER BY id LIMIT')) {
+        const explained = await db.query(`EXPLAIN (ANALYZE) ${text}`, values);
+        passed.push(/Rows Removed by Filter: \d+/.exec(JSON.stringify(explained.rows))?.[0] ?? 'none');
+      }
+      return db.query(text, values, plan);
+    },
+  };
+  const first = await forgetDeliveries(explaining, 30);
+  expect(await forgetDeliveries(explaining, 30, first || undefined)).toBe(false);
+  expect(passed).toEqual(['Rows Removed by Filter: 50', 'none']);
+  expect(await left()).toHaveLength(50);
+});
+
 test('the events feed goes on from an event that is kept, and not from one after which some are gone', async () => {
   const gone = await told(40);
   const edge = await told(35);
