@@ -26,6 +26,8 @@ export interface PendingCharge {
 const STOPPED_MAX = 200;
 /** Charges that the answer names: a bank denies them one by one. */
 const NAMED_MAX = 1_000;
+/** No window is longer, by its setting: older charges of the pair have ended. */
+const LONGEST_WINDOW = `interval '366 days'`;
 
 /**
  * Declines the pending charges of a denied agreement that wait for their customer, or whose request
@@ -43,6 +45,7 @@ export async function stopCharges(
     FROM (SELECT *, business_now(merchant_id) AS now FROM agreements WHERE id = ${agreementId}) AS a
       JOIN billing_requests b ON b.customer_id = a.customer_id AND b.merchant_id = a.merchant_id
     WHERE a.decision = 'deny' AND b.status = 'pending' AND NOT ${windowPassed(sql`a.now`)}
+      AND b.created_at > a.now - ${raw(LONGEST_WINDOW)}
       AND (b.agreement_id = a.id OR a.blocked AND b.agreement_id IS NULL)`;
   // Charges that cannot be closed would else keep the others from their turn.
   const found = await trx.rows<{ id: string }>`
