@@ -1,6 +1,5 @@
 import { ANSWER_WITHIN_MS } from '../../../src/api/http/deadline';
 import { acceptCharges, type BillLine } from '../../../src/database/billing-request/accept-billing-requests';
-import { stopCharges } from '../../../src/database/billing-request/stop-charges';
 import { pauseDecision } from '../../../src/database/decision/pause-decision';
 import { changeDecision, releaseAgreement } from '../../../src/database/intent/change-decision';
 import type { Executor, Transaction } from '../../../src/database/pool/connection';
@@ -152,23 +151,4 @@ it('a denial names those that it leaves for another call', async () => {
   expect(await db.transaction((trx) => deny(trx, standing))).toHaveLength(100);
   expect(await db.transaction((trx) => deny(trx, standing))).toEqual([]);
   expect(await openOf(standing)).toBe(0);
-});
-
-it('a denial reads no charge of the pair that is older than any window, however many there are', async () => {
-  const standing = await standingApproval(db);
-  await insertPending(standing, true, 1);
-  const plans: string[] = [];
-  await db.transaction(async (trx) => {
-    await deny(trx, standing);
-    const explaining: Executor = {
-      ...trx,
-      async query(text, values, plan) {
-        plans.push(JSON.stringify((await trx.query(`EXPLAIN ${text}`, values)).rows));
-        return trx.query(text, values, plan);
-      },
-    };
-    await stopCharges(explaining, standing.agreementId, 'bank');
-  });
-  const byTime = expect.stringMatching(/Index Cond: [^"]*created_at > [^"]*'366 days'/) as string;
-  expect(plans).toEqual([byTime, byTime]);
 });
