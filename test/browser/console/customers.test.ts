@@ -34,11 +34,14 @@ const decision = (page: Page) => page.getByLabel('The customer’s decision');
 const yes = (page: Page) => page.getByRole('button', { name: 'Yes, the customer says so' });
 
 it('a decision that the customer changes meanwhile is what a bank’s dialog begins with', async () => {
+  await makeSchedule(shared.db, parties);
   const page = await adminOf('bank', `customers/${parties.customerId}`);
   await changing(page).click();
   await decision(page).selectOption('suspended');
   await yes(page).click();
-  await page.getByRole('row', { name: /Merchant.*Suspended/ }).waitFor();
+  await page.getByRole('row', { name: /^Merchant.*Suspended/ }).waitFor();
+  const schedules = page.getByRole('table', { name: 'Schedules: All' });
+  await schedules.getByRole('row', { name: /Suspended/ }).waitFor();
   expect(await changing(page).evaluate('document.activeElement.ariaLabel')).toMatch(/^Change what/);
   await decide('deny');
   await seenAgain(page);
@@ -56,7 +59,7 @@ it('a bank sees that a customer blocks a merchant, and what lifts it', async () 
   await expectGoodPage(page);
   await decision(page).selectOption('suspended');
   await yes(page).click();
-  await page.getByRole('row', { name: /Merchant.*Suspended/ }).waitFor();
+  await page.getByRole('row', { name: /^Merchant.*Suspended/ }).waitFor();
   await changing(page).click();
   expect(await page.getByText('The customer has blocked Merchant').count()).toBe(0);
 });

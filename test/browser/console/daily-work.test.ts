@@ -207,7 +207,7 @@ describe.each([1280, 390])('with the console, %i pixels wide,', (width) => {
       await expectGoodPage(page);
       await button(page, 'Yes, the customer says so').filter({ visible: true }).click();
       await shows(page, `Merchant: The decision is ${decision} from the next charge on.`);
-      await page.getByRole('row', { name: new RegExp(`Merchant.*${name}`) }).waitFor();
+      await page.getByRole('row', { name: new RegExp(`^Merchant.*${name}`) }).waitFor();
       expect(await decided()).toEqual({ ...before, decision });
     }
   });
@@ -222,6 +222,7 @@ describe.each([1280, 390])('with the console, %i pixels wide,', (width) => {
     await button(page, 'No money moved …').click();
     await button(page, 'Yes, resolve it').click();
     await shows(page, 'It is resolved: No money moved.', 'Reversal', 'Reversal in whole');
+    await page.getByText('What became of the money?').waitFor({ state: 'detached' });
     expect(
       await test.db.rows`
       SELECT resolution FROM reconciliation_exceptions WHERE billing_request_id = ${id}`,

@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks';
 import type { Customer, Decision } from '../../../client/src/api.generated';
 import { money } from '../parts/money';
 import { Act } from './act';
@@ -73,6 +74,7 @@ function CustomerList() {
 
 function CustomerShown({ id }: { id: string }) {
   const loaded = useLoaded<'searchCustomers'>(SEARCH, { customerId: id });
+  const [decisions, setDecisions] = useState(0);
   const moment = useMoment();
   return (
     <>
@@ -102,10 +104,10 @@ function CustomerShown({ id }: { id: string }) {
                 />
                 <Ids of={{ Customer: id, lookupID: one.lookupID }} />
               </section>
-              <Allowed id={id} />
+              <Allowed id={id} decided={() => setDecisions(decisions + 1)} />
               <section class="card stack" aria-labelledby="subscribed">
                 <h2 id="subscribed">Schedules</h2>
-                <FoundSchedules body={{ customerId: id }} />
+                <FoundSchedules body={{ customerId: id }} key={decisions} />
               </section>
             </>
           )
@@ -117,11 +119,19 @@ function CustomerShown({ id }: { id: string }) {
 
 const DECISIONS = '/v1/bank/customer-decisions';
 
-/** Agreements of the customer with merchants. */
-function Allowed({ id }: { id: string }) {
+/**
+ * Agreements of the customer with merchants.
+ *
+ * @param decided told of a decision, which may suspend or end schedules
+ */
+function Allowed({ id, decided }: { id: string; decided: () => void }) {
   const { asked, go } = usePaged(id);
   const loaded = useLoaded<'listDecisions'>(`${DECISIONS}${query({ customerId: id, ...asked })}`);
   const { notice, done } = useNotice(loaded);
+  const changed: Done = (said) => {
+    done(said);
+    decided();
+  };
   return (
     <section class="card stack" aria-labelledby="allowed">
       <h2 id="allowed">Whom the customer lets charge</h2>
@@ -155,7 +165,7 @@ function Allowed({ id }: { id: string }) {
                 },
                 {
                   name: 'Act',
-                  cell: (one) => one.customerDecision !== 'pending' && <Decide of={one} done={done} />,
+                  cell: (one) => one.customerDecision !== 'pending' && <Decide of={one} done={changed} />,
                 },
               ]}
             />

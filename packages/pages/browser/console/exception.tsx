@@ -14,6 +14,10 @@ import { ANSWERS, bookedInWords, endedBy, resolutionInWords, type Resolution } f
 export function ExceptionShown({ id, ofPayment }: { id: string; ofPayment?: Done }) {
   const loaded = useLoaded<'getException'>(`/v1/reconciliation/exceptions/${encodeURIComponent(id)}`);
   const { notice, done } = useNotice(loaded);
+  const answered: Done = (said) => {
+    done(said);
+    ofPayment?.(said);
+  };
   return (
     <>
       {!ofPayment && <AllOf page="exceptions" />}
@@ -23,7 +27,7 @@ export function ExceptionShown({ id, ofPayment }: { id: string; ofPayment?: Done
           <>
             {!ofPayment && <WaitsForSecond about={[id]} since={exception} />}
             <Found exception={exception} besidePayment={ofPayment !== undefined} />
-            <Answer to={exception} done={ofPayment ?? done} />
+            <Answer to={exception} done={answered} />
           </>
         )}
       </Show>
