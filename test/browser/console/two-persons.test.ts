@@ -120,6 +120,31 @@ it('a refund that waits is told of on its payment, and two of a payment to who d
   expect(await waitsFor(admin, 'Refund, NGN\\s[\\d.]+').count()).toBe(1);
 });
 
+it('a refund that can be done no more by its approval is said not to be done, and waits no more', async () => {
+  const { reference } = await charge(parties);
+  await goTo(clerk, `payments/${reference}`);
+  for (const amount of ['70', '65']) {
+    await button(clerk, 'Refund …').click();
+    await clerk.getByLabel(/^Amount, of/).fill(amount);
+    await button(clerk, /^Yes, refund/).click();
+    await waitsFor(clerk, `Refund, NGN\\s${amount}.00`).waitFor();
+  }
+  await goTo(admin, 'waiting');
+  const approve = (amount: string) =>
+    admin.getByRole('button', { name: new RegExp(`^Approve: Refund, NGN\\s${amount}`) });
+  for (const [amount, outcome] of [
+    ['70', 'The bank has the refund'],
+    ['65', /^Not done: .*left/],
+  ] as const) {
+    await approve(amount).click();
+    await button(admin, 'Yes, approve it').click();
+    await reads(admin, outcome);
+    await approve(amount).waitFor({ state: 'detached' });
+  }
+  const made = (await refunds()).filter(({ originalReference }) => originalReference === reference);
+  expect(made).toMatchObject([{ amount: 70 }]);
+});
+
 it('an answer that waits is told of on its exception, and on the payment that it is about', async () => {
   const { entityId } = parties.bank;
   const bank = await desk(await colleague(shared.api, entityId, 'clerk'));

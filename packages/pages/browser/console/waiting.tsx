@@ -1,8 +1,9 @@
+import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { money } from '../parts/money';
 import { Act } from './act';
 import { to } from './address';
-import { ask, change } from './api';
+import { ask, change, Refusal } from './api';
 import { useMoment, useSession } from './context';
 import { Show, useAnswered, useNotice, type Done } from './loaded';
 import { AmountField, Badge, Facts, RecordLink } from './parts';
@@ -185,7 +186,7 @@ function OneAct({ of: one, among, done }: { of: PersonAct; among: PersonAct[]; d
             lowest={one.leastRole}
             title={`${stateInWords(way)} it?`}
             yes={`Yes, ${way} it`}
-            send={() => send(`${ACTS}/${one.actId}/${way}`)}
+            send={() => decide(`${ACTS}/${one.actId}/${way}`)}
             done={done}
           >
             <p>
@@ -197,6 +198,18 @@ function OneAct({ of: one, among, done }: { of: PersonAct; among: PersonAct[]; d
     </section>
   );
 }
+
+/** An approval that is refused ends the act as well: no second try of it is offered. */
+async function decide(path: string): Promise<ComponentChildren> {
+  try {
+    return await send(path);
+  } catch (error) {
+    if (!(error instanceof Refusal && isFinal(error))) throw error;
+    return `Not done: ${error.message}`;
+  }
+}
+
+const isFinal = ({ status }: Refusal) => status >= 400 && status < 500 && status !== 429;
 
 /** `bankTransactionId` as `Bank transaction id`. */
 const inWords = (field: string) =>
