@@ -3,9 +3,11 @@ import { eventually } from '../../support/engine';
 import { callerAt } from '../../support/shared-api';
 import {
   api,
+  browser,
   button,
   call,
   data,
+  enter,
   goTo,
   intentId,
   link,
@@ -13,6 +15,7 @@ import {
   savedFile,
   searchField,
   shows,
+  signedIn,
   tabAndPress,
 } from './stage';
 
@@ -47,6 +50,19 @@ describe('the console', () => {
     await search('shoes', 'Clear “shoes”', 'Shoes');
     expect(page.url()).not.toContain('shoes');
     await tabAndPress(page, 'Clear “shoes”');
+  });
+
+  it('denies no payment after another tab has signed in anew, and says to load the page again', async () => {
+    const page = await signedIn('provider');
+    const other = await browser.open(`${api.url}/console`, page);
+    await button(other, 'Sign out').click();
+    await enter(other, data.credentials.bank);
+    await button(other, 'Sign out').waitFor();
+    await page.goto(`${api.url}/console#/payments/${data.reference}`);
+    await shows(page, /What was found could not be loaded.*load the page again/);
+    expect(await page.getByText('Nothing of yours goes by').count()).toBe(0);
+    await page.reload();
+    await shows(page, 'NGN 1.00', 'Successful');
   });
 
   it('opens from each figure, bar and reason of the overview just the payments that it counts', async () => {

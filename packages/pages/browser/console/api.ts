@@ -33,6 +33,8 @@ export class Refusal extends Error {
   constructor(
     readonly status: number,
     message: string,
+    /** The service's own; none where it did not answer. */
+    readonly code?: string,
     /** An `Idempotency-Key` has kept it from an earlier call. */
     readonly isReplayed = false,
   ) {
@@ -239,6 +241,7 @@ async function refusalOf(answered: Response): Promise<Refusal> {
   return new Refusal(
     answered.status,
     `${answer.message ?? 'The service did not answer as it should.'}${wait}`,
+    answer.code,
     answered.headers.has('Idempotent-Replayed'),
   );
 }

@@ -32,8 +32,7 @@ async function search(what: string): Promise<Found> {
   try {
     return await lookUp(what);
   } catch (error) {
-    // The API refuses a role that may not ask; to the reader that is "not found" as well.
-    if (!(error instanceof Refusal && [400, 403, 404].includes(error.status))) throw error;
+    if (!(error instanceof Refusal && isNotFound(error))) throw error;
     return () => (
       <p class="card" role="status">
         Nothing of yours goes by “{what}”. Look whether it is whole: references have 24 letters and digits.
@@ -41,6 +40,9 @@ async function search(what: string): Promise<Found> {
     );
   }
 }
+
+/** The API refuses a role that may not ask; to the reader that is "not found" as well. */
+const isNotFound = ({ status, code }: Refusal) => [400, 404].includes(status) || code === 'forbidden';
 
 async function lookUp(what: string): Promise<Found> {
   const id = encodeURIComponent(what);
