@@ -115,6 +115,10 @@ describe('the console', () => {
     await page.keyboard.press('Enter');
     await shows(page, 'No payment of yours matches all of this.');
     await holds('Merry Shop');
+    // The list is closed, and offers nobody.
+    const at = page.url();
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate('location.href')).toBe(at);
     await page.keyboard.press('Control+A');
     await page.keyboard.type('merc');
     await offers('Merchant');

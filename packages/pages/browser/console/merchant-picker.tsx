@@ -27,7 +27,8 @@ export function MerchantPicker({
   const begins = (one: NamedMerchant) => one.name.toLowerCase().startsWith(name?.toLowerCase() ?? '');
   // Until the answer comes the former list stays, without names that do not begin so.
   const merchants = data?.merchants ?? former?.merchants.filter(begins);
-  const options = merchants === undefined ? [] : [...(name === '' ? [ANY] : []), ...merchants];
+  const options =
+    text === undefined || merchants === undefined ? [] : [...(name === '' ? [ANY] : []), ...merchants];
   const own = useLoaded<'searchMerchants'>(chosen && SEARCH, { merchantId: chosen });
   const picked = (own.data ?? former)?.merchants.find(({ merchantId }) => merchantId === chosen);
   const look = (next: string | undefined) => {
