@@ -1,3 +1,4 @@
+import type { Page, Route } from 'playwright-core';
 import { expectGoodPage, tabTo } from '../../support/browser';
 import { eventually } from '../../support/engine';
 import { callerAt } from '../../support/shared-api';
@@ -18,6 +19,22 @@ import {
   signedIn,
   tabAndPress,
 } from './stage';
+
+/** Searches, and lets the answer wait. @returns lets it come, and be shown */
+async function searchSlowly(page: Page, text: string): Promise<() => Promise<void>> {
+  const asked = new Promise<Route>((hold, fail) => {
+    page.route('**/v1/transaction-history/search', hold, { times: 1 }).catch(fail);
+  });
+  await searchField(page).fill(text);
+  await searchField(page).press('Enter');
+  const held = await asked;
+  return async () => {
+    const answered = page.waitForResponse((one) => one.request() === held.request());
+    await held.continue();
+    await (await answered).finished();
+    await page.evaluate('new Promise((shown) => requestAnimationFrame(() => setTimeout(shown)))');
+  };
+}
 
 describe('the console', () => {
   it('finds whatever goes by a reference or an id, and follows what is found', async () => {
@@ -181,6 +198,24 @@ describe('the console', () => {
     await shows(page, 'Only a part: narrow the filter for all');
     expect(await page.getByLabel('Totals of these payments').innerText()).toMatch(/^\d+\+$/m);
     await page.unroute(totals);
+  });
+
+  it('takes nobody away from another page, or from a newer search, when a slow search ends', async () => {
+    const page = await pageOf('bank', 'overview');
+    const first = await searchSlowly(page, data.bankTransactionId);
+    await link(page, 'Statements').click();
+    await shows(page, 'Closing balance');
+    await first();
+    expect(await page.evaluate('location.hash')).toBe('#/statements');
+    await link(page, 'Payments').click();
+    await shows(page, 'Ada Obi');
+    const second = await searchSlowly(page, data.bankTransactionId);
+    await searchField(page).fill('obi ada');
+    await searchField(page).press('Enter');
+    await shows(page, 'Clear “obi ada”');
+    await second();
+    expect(await page.evaluate('location.hash')).toBe('#/payments');
+    await shows(page, 'Clear “obi ada”');
   });
 
   it('keeps what a bank searches for out of every address', async () => {

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useCallback, useEffect, useState } from 'preact/hooks';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type { Operations } from '../../../client/src/api.generated';
 import { ask, Refusal, type DataOf } from './api';
 
@@ -76,14 +76,22 @@ export function useNotice({ reload }: Loaded<unknown>): { notice: ComponentChild
 /** Whether an act is under way, or why it failed. */
 export function useAttempt() {
   const [state, setState] = useState<{ busy?: true; error?: string }>({});
-  const attempt = (work: Promise<void>) => {
+  const wanted = useRef<Promise<unknown> | undefined>(undefined);
+  useEffect(() => () => void (wanted.current = undefined), []);
+  /** @param then not called once a later attempt began, or the reader has left */
+  const attempt = <Found,>(work: Promise<Found>, then?: (found: Found) => void) => {
+    wanted.current = work;
     setState({ busy: true });
-    void work
-      .then(
-        () => ({}),
-        (error: unknown) => ({ error: inWords(error) }),
-      )
-      .then(setState);
+    const settle = (next: { error?: string }) => {
+      if (wanted.current === work) setState(next);
+    };
+    void work.then(
+      (found) => {
+        if (wanted.current === work) then?.(found);
+        settle({});
+      },
+      (error: unknown) => settle({ error: inWords(error) }),
+    );
   };
   return { ...state, attempt, forget: () => setState((before) => (before.busy ? before : {})) };
 }

@@ -49,19 +49,21 @@ export function Search({
 }) {
   const { role, sessionId } = useSession();
   const { attempt, error } = useAttempt();
-  async function look(next: string): Promise<void> {
+  function look(next: string): void {
     if (NAMES_ONE.test(next)) return go(to('payments', next));
-    const only = next === '' ? undefined : await onlyOne(bodyOf(filter, next));
-    last = { sessionId, text: next };
-    if (only === undefined) listed(next);
-    else go(to('payments', only));
+    const looked = next === '' ? Promise.resolve(undefined) : onlyOne(bodyOf(filter, next));
+    attempt(looked, (only) => {
+      last = { sessionId, text: next };
+      if (only === undefined) listed(next);
+      else go(to('payments', only));
+    });
   }
   return (
     <>
       <SearchForm
         name={`Search by reference, description, amount${SEARCHED[role]}, or any id`}
         text={text}
-        look={(next) => attempt(look(next))}
+        look={look}
       />
       {error !== undefined && <Alert>{error}</Alert>}
     </>
