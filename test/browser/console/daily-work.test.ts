@@ -55,6 +55,8 @@ describe.each([1280, 390])('with the console, %i pixels wide,', (width) => {
       .click();
     await shows(page, 'Declined', 'from Ada Obi', 'Not enough money.', 'The bank found too little money');
     expect(page.url()).not.toMatch(/ada|obi/i);
+    await page.goBack();
+    await shows(page, 'Clear “obi ada”');
   });
 
   it('a merchant refunds a part of a charge, once it is sure', async () => {

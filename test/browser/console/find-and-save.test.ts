@@ -84,6 +84,10 @@ describe('the console', () => {
 
   it('opens from each figure, bar and reason of the overview just the payments that it counts', async () => {
     const page = await pageOf('bank', 'overview');
+    await searchField(page).fill('Gold plan');
+    await searchField(page).press('Enter');
+    await page.waitForURL(/#\/payments/);
+    await link(page, 'Overview').click();
     const counted = async (name: string) => {
       const figure = page.locator('.figures > div', { has: page.getByText(name, { exact: true }) }).last();
       const [count = ''] = /\d+/.exec(await figure.locator('small').innerText()) ?? [];

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { FoundTransaction } from '../../../client/src/api.generated';
 import { money } from '../parts/money';
 import { reasonInWords } from '../parts/payment-words';
@@ -32,8 +32,11 @@ export function Payments({ address: { id, parameters } }: { address: Address }) 
 /** Whole references, and ids of records. */
 const NAMES_ONE = /^(?:[a-z]{3}_\w+|[0-9A-HJKMNP-TV-Z]{24})$/i;
 
-/** Kept here, and in no address: it may be a name. The reader who comes back finds it again. */
-let last = { sessionId: '', text: '' };
+/**
+ * Kept here, and in no address: it may be a name. The reader who comes back finds it again, at the
+ * same filter alone: a figure's link promises all that the figure counts.
+ */
+let last = { sessionId: '', at: '', text: '' };
 
 /** Opens the record that a text names, or the only payment that it finds. */
 export function Search({
@@ -53,7 +56,7 @@ export function Search({
     if (NAMES_ONE.test(next)) return go(to('payments', next));
     const looked = next === '' ? Promise.resolve(undefined) : onlyOne(bodyOf(filter, next));
     attempt(looked, (only) => {
-      last = { sessionId, text: next };
+      last = { sessionId, at: paymentsAt(filter), text: next };
       if (only === undefined) listed(next);
       else go(to('payments', only));
     });
@@ -89,7 +92,11 @@ async function onlyOne(body: object): Promise<string | undefined> {
 
 function PaymentList({ filter }: { filter: PaymentFilter }) {
   const { sessionId, name, today } = useSession();
-  const [text, setText] = useState(last.sessionId === sessionId ? last.text : '');
+  const at = paymentsAt(filter);
+  const [text, setText] = useState(last.sessionId === sessionId && last.at === at ? last.text : '');
+  useEffect(() => {
+    if (text !== '') last = { sessionId, at, text };
+  }, [at, text]);
   const body = bodyOf(filter, text);
   const totals = useLoaded<'totalTransactions'>('/v1/transaction-history/totals', body);
   return (
