@@ -1,12 +1,12 @@
 import { isId } from '../../domain/identifier/ids';
-import { hasEnded, permitted, statusOf } from '../../domain/recurring/recurring';
+import { hasEnded, LIVE_STATUSES, permitted, statusOf } from '../../domain/recurring/recurring';
 import { workflowIds } from '../../domain/workflow/workflow-id';
 import { lockAgreementsWhere, type Agreement } from '../agreement/agreement';
 import type { Executor } from '../pool/connection';
-import { raw, sql, type Fragment } from '../pool/statement';
+import { joined, raw, sql, type Fragment } from '../pool/statement';
 import type { Cause } from '../../domain/words/timeline';
 import { enqueueBulkSignals } from '../outbox';
-import { holdOrFree, holdOrFreeEntity, NOT_ENDED } from './hold-schedules';
+import { holdOrFree, holdOrFreeEntity, IS_LIVE } from './hold-schedules';
 import { lockSchedules, type ScheduleRow } from './lock-schedules';
 import { writeReasons, writeSchedules, type ScheduleChange } from './write-schedules';
 
@@ -70,13 +70,17 @@ export async function syncSchedulesOf(trx: Executor, entityId: string, cause: Ca
   const whose = isId('bank', entityId) ? sql`s.bank_id = ${entityId}` : sql`s.merchant_id = ${entityId}`;
   await syncSchedules(trx, whose, entityId, cause);
   // Last: a transaction that reads before this commits must not find the moment in its past.
-  await holdOrFreeEntity(trx, entityId, whose);
+  await holdOrFreeEntity(trx, entityId);
 }
 
 async function syncSchedules(trx: Executor, whose: Fragment, of: string, cause: Cause): Promise<void> {
+  // Each status has an index in the order of ids, and gives its first rows.
+  const first = LIVE_STATUSES.map(
+    (status) => sql`(SELECT s.id, s.agreement_id FROM schedules s
+    WHERE ${whose} AND s.status = '${raw(status)}' ORDER BY s.id LIMIT ${SYNC_AT_ONCE})`,
+  );
   const atOnce = await trx.rows<{ id: string; agreementId: string }>`
-    SELECT s.id, s.agreement_id FROM schedules s
-    WHERE ${whose} AND ${raw(NOT_ENDED)} ORDER BY s.id LIMIT ${SYNC_AT_ONCE}`;
+    ${joined(first, ' UNION ALL ')} ORDER BY id LIMIT ${SYNC_AT_ONCE}`;
   if (atOnce.length === 0) return;
   const agreementIds = atOnce.map((schedule) => schedule.agreementId);
   await trx.rows`SELECT id FROM agreements WHERE id = ANY(${agreementIds}) ORDER BY id FOR UPDATE`;
@@ -94,7 +98,7 @@ async function syncSchedules(trx: Executor, whose: Fragment, of: string, cause: 
     'termsChanged',
     of,
     sql`SELECT ${workflowIds.recurring('')} || s.id FROM schedules s
-        WHERE ${whose} AND ${raw(NOT_ENDED)} AND s.id > ${last.id}`,
+        WHERE ${whose} AND ${raw(IS_LIVE)} AND s.id > ${last.id}`,
   );
 }
 

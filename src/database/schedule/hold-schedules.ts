@@ -1,8 +1,8 @@
-import { agreed, hasEnded, SCHEDULE_ENDS } from '../../domain/recurring/recurring';
+import { agreed, hasEnded, LIVE_STATUSES } from '../../domain/recurring/recurring';
 import type { SpendingLimits } from '../../domain/spending-limit';
 import type { Executor } from '../pool/connection';
 import { recordsOf } from '../pool/json';
-import { raw, type Fragment } from '../pool/statement';
+import { raw } from '../pool/statement';
 import type { ScheduleRow } from './lock-schedules';
 
 /**
@@ -12,8 +12,8 @@ import type { ScheduleRow } from './lock-schedules';
  * change: the spans then show which due dates were missed on purpose.
  */
 
-/** The schedule `s` has not ended. */
-export const NOT_ENDED = `s.status NOT IN (${SCHEDULE_ENDS.map((end) => `'${end}'`).join(', ')})`;
+/** The schedule `s` has not ended. An index finds a status that it may have, not those it lacks. */
+export const IS_LIVE = `s.status IN (${LIVE_STATUSES.map((status) => `'${status}'`).join(', ')})`;
 
 /** The entity `e` passes the checks of `permitted` that concern it alone. */
 const MAY_BE_CHARGED_FOR = `(e.status = 'active' AND (e.type <> 'merchant' OR e.trust_level = 'trusted'))`;
@@ -22,7 +22,7 @@ const MAY_BE_CHARGED_FOR = `(e.status = 'active' AND (e.type <> 'merchant' OR e.
  * Begins or ends the spans of a merchant or a bank. The statement may miss a schedule that another
  * transaction creates at this very moment: that schedule's own read suspends it, and skips nothing.
  */
-export async function holdOrFreeEntity(trx: Executor, entityId: string, whose: Fragment): Promise<void> {
+export async function holdOrFreeEntity(trx: Executor, entityId: string): Promise<void> {
   await trx.rows`
     UPDATE entity_holds h SET to_at = greatest(business_now(h.merchant_id), h.from_at)
     FROM entities e
@@ -30,8 +30,9 @@ export async function holdOrFreeEntity(trx: Executor, entityId: string, whose: F
   await trx.rows`
     INSERT INTO entity_holds (entity_id, merchant_id, from_at)
     SELECT e.id, m.merchant_id, business_now(m.merchant_id)
-    FROM entities e, (SELECT DISTINCT s.merchant_id FROM schedules s
-    WHERE ${whose} AND ${raw(NOT_ENDED)}) AS m
+    FROM entities e, (
+      SELECT id FROM entities WHERE id = ${entityId} AND type = 'merchant'
+      UNION SELECT s.merchant_id FROM schedules s WHERE s.bank_id = ${entityId} AND ${raw(IS_LIVE)}) AS m (merchant_id)
     WHERE e.id = ${entityId} AND NOT ${raw(MAY_BE_CHARGED_FOR)}
     ON CONFLICT (entity_id, merchant_id) WHERE to_at IS NULL DO NOTHING`;
 }

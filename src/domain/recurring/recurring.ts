@@ -1,7 +1,8 @@
-export const SCHEDULE_ENDS = ['completed', 'cancelled', 'failed'] as const;
-type Ended = (typeof SCHEDULE_ENDS)[number];
+const ENDS = ['completed', 'cancelled', 'failed'] as const;
+type Ended = (typeof ENDS)[number];
 
-export const SCHEDULE_STATUSES = ['active', 'paused', 'suspended', 'past_due', ...SCHEDULE_ENDS] as const;
+export const LIVE_STATUSES = ['active', 'paused', 'suspended', 'past_due'] as const;
+export const SCHEDULE_STATUSES = [...LIVE_STATUSES, ...ENDS] as const;
 export type ScheduleStatus = (typeof SCHEDULE_STATUSES)[number];
 
 /** The status that follows from a schedule's facts; earlier checks win. */
@@ -19,7 +20,7 @@ export function statusOf(facts: {
 }
 
 export function hasEnded(status: ScheduleStatus): status is Ended {
-  return (SCHEDULE_ENDS as readonly ScheduleStatus[]).includes(status);
+  return (ENDS as readonly ScheduleStatus[]).includes(status);
 }
 
 /** Why a schedule is suspended: the first that holds. */

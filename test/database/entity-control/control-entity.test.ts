@@ -1,6 +1,7 @@
 import { readConfig, recurringRules } from '../../../src/settings/config';
 import { changeStatus, changeTrust } from '../../../src/database/entity-control/control-entity';
 import { holdActive } from '../../../src/database/entity/create-entity';
+import type { Transaction } from '../../../src/database/pool/connection';
 import { readBillings } from '../../../src/database/schedule/list-schedules';
 import { asSchemaLogin, databaseOfFile } from '../../support/database';
 import { eventually } from '../../support/engine';
@@ -135,6 +136,42 @@ describe('a schedule beyond the thousandth', () => {
       '3 successful',
     ]);
   });
+});
+
+it.each([
+  ['merchant', () => standing.merchantId],
+  ['bank', () => standing.bankId],
+])('the disabling of a %s reads no schedule that has ended', async (_, party) => {
+  const ENDED = 3_000;
+  await asSchemaLogin(
+    database.url,
+    `SET session_replication_role = replica;
+     INSERT INTO schedules
+     SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'sch_' || lpad((ended + n)::text, 26, '0'),
+       'status', 'completed', 'next_due_at', NULL))).*
+     FROM schedules s, generate_series(1, ${ENDED}) AS n,
+       (SELECT count(*) AS ended FROM schedules WHERE status = 'completed') AS before
+     WHERE s.id = '${straggler}';
+     ANALYZE schedules`,
+  );
+  const passed: number[] = [];
+  await db.transaction(async (trx) => {
+    const explaining: Transaction = {
+      ...trx,
+      async query(text, values, plan) {
+        if (/FROM schedules s\s+WHERE/.test(text)) {
+          const { rows } = await trx.query(`EXPLAIN (ANALYZE) ${text}`, values);
+          const removed = JSON.stringify(rows).matchAll(/Rows Removed by Filter: (\d+)/g);
+          passed.push([...removed].reduce((sum, [, count]) => sum + Number(count), 0));
+        }
+        return trx.query(text, values, plan);
+      },
+    };
+    // As for a table too large to be read whole.
+    await trx.query('SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off');
+    await changeStatus(explaining, OPERATOR, party(), 'disabled');
+  });
+  expect(Math.max(...passed)).toBeLessThan(ENDED);
 });
 
 it('an entity at work without a pause is disabled after the work in hand, and before any that comes later', async () => {
