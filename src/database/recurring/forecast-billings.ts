@@ -225,7 +225,7 @@ function readAhead(
 
 /** Charges of schedules that a rate looks at, the latest: beyond them it hardly changes. */
 const RATE_REACH = 10_000;
-/** Charges, of schedules or not, among which it finds them: some hundred milliseconds of Postgres. */
+/** Charges of any kind among which it finds them, in some hundred milliseconds of Postgres. */
 const RATE_LOOKED_THROUGH = 100_000;
 
 /**
