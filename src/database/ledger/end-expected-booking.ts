@@ -15,19 +15,24 @@ export const LACKED = `
  * Takes the lines of bookings from them: they settle nothing. The caller holds the charges locked.
  *
  * @param which SQL of rows of the bookings, each with its `reference`
- * @param ends whether the bookings are expected no more
+ * @param as what becomes of the bookings: `ended` are expected no more, and of `raised` ones the
+ *   line has another amount
  */
-export async function freeLines(trx: Executor, which: Fragment, ends: boolean): Promise<void> {
+export async function freeLines(
+  trx: Executor,
+  which: Fragment,
+  as: 'ended' | 'raised' | 'free',
+): Promise<void> {
   await trx.rows`
     WITH its AS MATERIALIZED (${which}),
     extra AS (
       INSERT INTO extra_bookings (bank_id, bank_transaction_id, direction, booked_on, amount, currency, reference,
-        billing_request_id, refund_id, is_extra, first_matched_by, matched_by)
+        billing_request_id, refund_id, is_extra, differs, first_matched_by, matched_by)
       SELECT bank_id, coalesce(booked_id, identifier), direction, booked_on, amount, currency, reference,
-        billing_request_id, refund_id, true, first_matched_by, matched_by
+        billing_request_id, refund_id, true, ${as} = 'raised', first_matched_by, matched_by
       FROM its WHERE matched_by IS NOT NULL ON CONFLICT DO NOTHING)
-    UPDATE expected_bookings e SET ended_at = CASE WHEN ${ends}::boolean THEN clock_timestamp() ELSE e.ended_at END,
-      booked_on = NULL, booked_id = NULL, first_matched_by = NULL, matched_by = NULL
+    UPDATE expected_bookings e SET ended_at = CASE ${as} WHEN 'ended' THEN clock_timestamp() ELSE e.ended_at END,
+      reported_in = CASE ${as} WHEN 'raised' THEN e.matched_by ELSE e.reported_in END, booked_on = NULL, booked_id = NULL, first_matched_by = NULL, matched_by = NULL
     FROM its i WHERE e.bank_id = i.bank_id AND e.identified_by = i.identified_by AND e.identifier = i.identifier
       AND e.direction = i.direction`;
 }
@@ -49,7 +54,7 @@ export async function endExpected(trx: Executor, exceptionId: string): Promise<v
       -- A reversal may have the id of its debit.
       AND (e.identifier <> own.id OR e.direction = CASE WHEN r.id IS NULL THEN 'debit' ELSE 'credit' END
         OR (x.kind = 'missing_at_bank' AND e.direction = x.direction))`;
-  await freeLines(trx, which, true);
+  await freeLines(trx, which, 'ended');
 }
 
 /**

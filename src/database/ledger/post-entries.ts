@@ -38,7 +38,7 @@ export async function postEntries(trx: Executor, entries: LedgerEntry[]): Promis
         (booking->>'amount')::bigint, booking->>'currency', own_day, booking->>'billingRequestId', booking->>'refundId'
       FROM made JOIN booked USING (kind, resource_id) WHERE booking IS NOT NULL
       ON CONFLICT (bank_id, identified_by, identifier, direction) DO UPDATE SET amount = e.amount + excluded.amount
-      WHERE e.matched_by IS NULL AND e.billing_request_id = excluded.billing_request_id)
+      WHERE e.billing_request_id = excluded.billing_request_id)
     INSERT INTO ledger_postings (entry_id, n, party_id, account, direction, amount, currency)
     SELECT made.id, p.n, p.value->>'party', p.value->>'account', p.value->>'direction',
       (p.value->>'amount')::bigint, p.value->>'currency'

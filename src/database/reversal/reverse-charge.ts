@@ -1,11 +1,11 @@
 import type { Metadata } from '../../domain/metadata';
 import { reversalSequence } from '../../domain/webhook/webhook-sequence';
 import { type Executor } from '../pool/connection';
-import { raw } from '../pool/statement';
+import { raw, sql } from '../pool/statement';
 import type { Cause } from '../../domain/words/timeline';
 import { withdrawCredit } from '../credit/follow-credit';
 import { newId, newReference } from '../identifier/new-id';
-import { endExpectedCredit } from '../ledger/end-expected-booking';
+import { endExpectedCredit, freeLines } from '../ledger/end-expected-booking';
 import type { TypedAnnouncement } from '../transition/transition';
 import { writeTransitions } from '../transition/write-transition';
 import { BORNE_OF_CHARGE, countWrittenOff, writeOffRest } from './write-off-charge';
@@ -110,6 +110,17 @@ function toBiller(
   return { entityId: reversed.billerId, item: { ...of, metadata } };
 }
 
+/** A line of the reversal so far has less than the bank is to take back from now on. */
+async function freeReversal(trx: Executor, exceptionId: string): Promise<void> {
+  const which = sql`
+    SELECT e.*, b.reference FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
+      JOIN expected_bookings e ON e.bank_id = x.bank_id AND e.identified_by = 'bankTransactionId'
+        AND e.identifier = x.reversal_bank_transaction_id AND e.direction = 'credit' AND e.billing_request_id = b.id
+    -- A file that matches it at the same time waits.
+    WHERE x.id = ${exceptionId} FOR UPDATE OF e`;
+  await freeLines(trx, which, 'raised');
+}
+
 /**
  * Settles the part of a charge that a rejected or returned refund frees. The part is reversed if
  * the charge's money did not stay, or written off if the bank no longer owes it.
@@ -123,6 +134,9 @@ export async function settleFreedPart(
     SELECT x.id AS exception_id FROM reconciliation_exceptions x
     WHERE x.billing_request_id = ${billingRequestId} AND x.refund_id IS NULL AND x.undoes
     ORDER BY x.resolved_at, x.id LIMIT 1`;
-  if (found) await reverseRest(trx, cause, { ...found, billingRequestId, refundId });
+  if (found) {
+    await freeReversal(trx, found.exceptionId);
+    await reverseRest(trx, cause, { ...found, billingRequestId, refundId });
+  }
   await writeOffRest(trx, { resourceId: refundId, billingRequestId, at });
 }

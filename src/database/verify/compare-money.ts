@@ -154,22 +154,21 @@ const UNANNOUNCED = `
 
 /**
  * SQL: bookings to expect of a charge's banks, by its rows. The parts of a reversal are one
- * booking, which takes none more once a file has it. No row has the day on which a payee's bank was
- * told.
+ * booking. No row has the day on which a payee's bank was told.
  */
 const BOOKINGS = `
   SELECT id AS charge, NULL AS refund, bank_id, 'bankTransactionId' AS by, bank_transaction_id AS name, 'debit' AS side,
-    amount, amount AS least, currency, closed_at AS at
+    amount, currency, closed_at AS at
   FROM billing_requests WHERE status = 'successful' AND id = ANY(ARRAY(SELECT id FROM charges))
   UNION ALL
-  SELECT id, NULL, payee_bank_id, 'reference', reference, 'credit', amount, amount, currency, NULL
+  SELECT id, NULL, payee_bank_id, 'reference', reference, 'credit', amount, currency, NULL
   FROM billing_requests WHERE credit_settled AND id = ANY(ARRAY(SELECT id FROM charges))
   UNION ALL
-  SELECT billing_request_id, id, bank_id, 'bankTransactionId', bank_transaction_id, 'credit', amount, amount, currency, closed_at
+  SELECT billing_request_id, id, bank_id, 'bankTransactionId', bank_transaction_id, 'credit', amount, currency, closed_at
   FROM refunds WHERE status IN ('completed', 'returned') AND billing_request_id = ANY(ARRAY(SELECT id FROM charges))
   UNION ALL
   SELECT billing_request_id, NULL, bank_id, 'bankTransactionId', bank_transaction_id, 'credit', sum(amount)::bigint,
-    (array_agg(amount ORDER BY created_at, transaction_id))[1], currency, NULL
+    currency, NULL
   FROM reversals WHERE bank_transaction_id IS NOT NULL AND billing_request_id = ANY(ARRAY(SELECT id FROM charges))
   GROUP BY billing_request_id, bank_id, bank_transaction_id, currency`;
 
@@ -185,8 +184,7 @@ const MISEXPECTED = `
         AND e.refund_id IS NOT DISTINCT FROM due.refund
         -- Each reversal has its own; all else of a charge is booked once.
         AND (e.identifier = due.name OR due.refund IS NOT NULL OR due.by = 'reference' OR due.side = 'debit')
-  WHERE ((e.bank_id, e.identifier, e.currency) = (due.bank_id, due.name, due.currency)
-    AND (e.amount = due.amount OR (e.matched_by IS NOT NULL AND e.amount BETWEEN due.least AND due.amount))
+  WHERE ((e.bank_id, e.identifier, e.amount, e.currency) = (due.bank_id, due.name, due.amount, due.currency)
     AND e.settlement_day = coalesce((due.at AT TIME ZONE (SELECT time_zone FROM deployment))::date, e.settlement_day)) IS NOT TRUE`;
 
 /** @param page SQL with the ids, as `id`, and the places to go on from, as `place` */

@@ -131,6 +131,15 @@ const refunding = async (): Promise<Case> => {
   const of = await booked();
   return { ...of, refundId: await refund(db, of.bank, of.charge.reference, AMOUNT / 100) };
 };
+/** The bank has taken the rest of the charge back, beside a refund of 40. */
+const reversedBesideRefund = async (end?: Step): Promise<Case> => {
+  const { bank, charge } = await booked();
+  const of = { bank, charge, refundId: await refund(db, bank, charge.reference, 0.4) };
+  await end?.(of);
+  await decline(of);
+  await says('reversed', 'V')(of);
+  return of;
+};
 
 /** All that money and people would notice. */
 async function endOf({ bank, charge: { id } }: Case) {
@@ -147,6 +156,16 @@ async function endOf({ bank, charge: { id } }: Case) {
 }
 
 const DECLINED = { status: 'declined', held: 0, open: 0, stands: '', inNoFile: 0, owes: 0n };
+/** The bank has given back less than all of the charge. */
+const SHORT = {
+  status: 'successful',
+  refunded: 0,
+  reversed: AMOUNT,
+  held: 1,
+  open: 1,
+  inNoFile: 1,
+  owes: 0n,
+};
 const SUCCESSFUL = { ...DECLINED, status: 'successful', owes: BigInt(-AMOUNT) };
 
 const SCENARIOS: Record<string, Scenario> = {
@@ -280,6 +299,29 @@ const SCENARIOS: Record<string, Scenario> = {
       again: ofRefund('Z', 'debit'),
     },
     end: { ...SUCCESSFUL, refunds: ['rejected'], open: 1 },
+  },
+  'a reversal of what a refund has left, which is rejected': {
+    given: reversedBesideRefund,
+    steps: {
+      reversal: file(() => line('V', 'credit', { amount: 60 })),
+      reject: answered('rejected'),
+    },
+    end: { ...SHORT, refunds: ['rejected'] },
+  },
+  'a reversal of what a refund has left, which bounces': {
+    given: () =>
+      reversedBesideRefund(async (of) => {
+        await answered('completed', 'R')(of);
+        await file(() => line('R', 'credit', { amount: 40 }))(of);
+      }),
+    steps: {
+      reversal: file(() => line('V', 'credit', { amount: 60 })),
+      bounce: async (of) => {
+        await answered('rejected')(of);
+        await says('reversed', 'Z')(of);
+      },
+    },
+    end: { ...SHORT, refunds: ['returned'] },
   },
   'both legs of a payment within one bank under one id': {
     given: paidWithin,
