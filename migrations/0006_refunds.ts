@@ -154,7 +154,7 @@ export const sql = `
       -- The first and the latest file of the bank that report it.
       first_reported_in            text,
       reported_in                  text,
-      -- Its line found its place, its files are withdrawn, or it was confirmed: it may be told anew.
+      -- Files may open it again: its line has its place, its files are withdrawn, or it was confirmed.
       withdrawn                    boolean NOT NULL DEFAULT false,
       CONSTRAINT reconciliation_exceptions_booked CHECK (((booked_amount IS NULL) = (booked_currency IS NULL))
         AND ((booked_amount IS NOT NULL) = (kind IN ('unknown_here', 'amount_differs')))),

@@ -53,7 +53,7 @@ export function createRecoverActivities(recovering: Recovering) {
   const { db, client, afterS, log, count } = recovering;
 
   async function restart(total: Recovered, work: Work[], why: string, isAll = false): Promise<void> {
-    // A stuck workflow would get the signal in vain. None runs yet where all is started again.
+    // A stuck workflow ignores signals. After a loss of Temporal's data none runs yet.
     if (!isAll)
       await endStuck(client, work, () => Context.current().heartbeat()).catch((error: unknown) =>
         log.warn({ err: error }, 'stuck workflows are left for the next time'),
@@ -77,6 +77,7 @@ export function createRecoverActivities(recovering: Recovering) {
     const activity = Context.current();
     while ((await restartsWaiting(db)) > 0) {
       activity.heartbeat();
+      // This moves recovered_at: the alarm for a silent reconcile would ring.
       await moveCursors(db, cursors);
       await activity.sleep(OUTBOX_POLL_MS);
     }
@@ -96,8 +97,8 @@ export function createRecoverActivities(recovering: Recovering) {
     },
 
     /**
-     * Starts rows that are not due yet and have no workflow: some of each kind at each run, all in
-     * turn. After a loss of Temporal's data, all of them at once.
+     * Starts rows that are not due yet and whose workflow is missing or stuck: some of each kind at
+     * each run, all in turn. After a loss of Temporal's data, all of them at once.
      */
     async restartMissing(): Promise<Recovered> {
       const { cursors, restartingSince: lostAt } = await readTemporalState(db);

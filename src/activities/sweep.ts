@@ -22,7 +22,7 @@ const SWEEP_MS = 5_000;
 const BATCHES = 60;
 
 export function createSweepActivities(db: Database, webhookKeptDays: number) {
-  /** Each sweeps a batch away, and says whether there may be more, or after which row. */
+  /** Each deletes a batch. It says whether there may be more, or the row to go on after. */
   const batchOf: Record<Swept, (after?: string) => Promise<boolean | string>> = {
     'idempotency keys': () => expireKeys(db),
     'token buckets': () => deleteFullBuckets(db),
@@ -44,7 +44,7 @@ export function createSweepActivities(db: Database, webhookKeptDays: number) {
       let more: boolean | string = true;
       for (let batch = 0; more !== false && batch < BATCHES && performance.now() < until; batch++) {
         cancellationSignal.throwIfAborted();
-        more = await batchOf[kind](more === true ? undefined : more);
+        more = await batchOf[kind](typeof more === 'string' ? more : undefined);
       }
       await recordSwept(db, kind);
       return more !== false;

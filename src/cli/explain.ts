@@ -1,7 +1,7 @@
 import { isNativeError } from 'node:util/types';
 import {
   CommitLost,
-  isHandshake,
+  isTlsFailure,
   isUnavailable,
   postgresFault,
   refusedAppLogin,
@@ -39,7 +39,7 @@ export function explained(error: unknown): string {
   const refused = refusedAppLogin(error);
   if (refused !== undefined) return refused;
   if (codeOf(error) === UNDEFINED_TABLE) return 'the database has no schema yet: run "assent migrate"';
-  if (isHandshake(error)) {
+  if (isTlsFailure(error)) {
     const { message } = error as Error;
     return `the database ${postgresFault(error)} (${message}): correct its certificate, or sslmode and sslrootcert in its URL`;
   }

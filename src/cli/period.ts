@@ -95,8 +95,8 @@ async function readMonthPage(db: Database, month: string): Promise<Outcome> {
 }
 
 /**
- * Closes a month together with the SHA-256 of each long statement. They are made before the close:
- * every party's feed waits for a transaction that writes.
+ * Closes a month with the SHA-256 of each long statement, which is made before: a transaction that
+ * writes holds back every party's feed.
  *
  * @throws OperatorError as `closeVerified` does, and where the reopened month has changed meanwhile
  */
@@ -116,16 +116,16 @@ async function closeHashed(db: Database, month: string, options: Closing) {
   return { changed, statements };
 }
 
-class Undone extends Error {}
+const UNDONE = new Error('undone');
 
-/** What refuses a close does so before the hashing, which may take minutes. */
+/** A month that cannot be closed is refused before the hashing, which may take minutes. */
 async function refuseNow(db: Database, first: string, options: Closing): Promise<void> {
   const probed = db.transaction(async (trx) => {
     await closeVerified(trx, first, options);
-    throw new Undone();
+    throw UNDONE;
   });
   await probed.catch((error: unknown) => {
-    if (!(error instanceof Undone)) throw error;
+    if (error !== UNDONE) throw error;
   });
 }
 

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { CHAIN_SILENT_AFTER_S, chainAgeS } from '../database/chain/extend-chain';
-import { ONLY_READS, postgresFault } from '../database/pool/availability';
+import { NO_ANSWER, ONLY_READS, postgresFault } from '../database/pool/availability';
 import type { Database } from '../database/pool/connection';
 import type { Keyring } from '../database/keyring/keyring';
 import { ringFaults } from '../database/key-rotation/claim-keyring';
@@ -16,7 +16,7 @@ import { temporalFault } from './fault';
 
 const ofPostgres = (message: string): Problem => ({ path: 'postgres', message });
 
-export const POSTGRES_AWAY = ofPostgres(postgresFault(undefined));
+export const POSTGRES_AWAY = ofPostgres(NO_ANSWER);
 
 const TEMPORAL_LOST: Problem = {
   path: 'temporal',

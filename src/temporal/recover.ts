@@ -46,15 +46,15 @@ export async function* missingWork(
   } while (next !== '');
 }
 
-/** A workflow that is stuck counts as none: `endStuck` ends it ahead of a new start. */
+/** A stuck workflow counts as missing: `endStuck` ends it before its new start. */
 export async function withoutWorkflow(client: Client, work: Work[], afterS: number): Promise<Work[]> {
   const missing = await Promise.all(
     work.map(async ({ workflowId, since, now }) => {
       const handle = client.workflow.getHandle(workflowId);
       const found = await within(client, () => handle.describe()).catch(unlessGone);
       const isRunning = found?.status.name === 'RUNNING';
-      const gone = isRunning ? await stuckSince(client, found) : (found?.closeTime ?? since);
-      return gone !== undefined && now.getTime() - gone.getTime() >= afterS * 1000;
+      const lostSince = isRunning ? await stuckSince(client, found) : (found?.closeTime ?? since);
+      return lostSince !== undefined && now.getTime() - lostSince.getTime() >= afterS * 1000;
     }),
   );
   return work.filter((_, i) => missing[i]);
@@ -85,7 +85,7 @@ async function endIfStuck(client: Client, workflowId: string): Promise<void> {
     .terminate('started by another version, whose steps differ: started again');
 }
 
-/** When the task first failed that Temporal tries again and again; undefined if there is none. */
+/** The first failure of the task that Temporal retries, if its steps differ from ours. */
 async function stuckSince(
   client: Client,
   { workflowId, runId, raw }: WorkflowExecutionDescription,

@@ -31,7 +31,7 @@ describe('the readiness probe', () => {
   });
 });
 
-/** What callers, and who asks for readiness, hear of a Postgres. */
+/** Responses to a caller and to the readiness probe, in front of a Postgres. */
 async function heardOf(url: string) {
   const db = openDatabase(url, 1, engineFacts);
   const api = await serveApi(db, { readiness: () => databaseProblems(db) });

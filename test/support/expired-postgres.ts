@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { TLSSocket } from 'node:tls';
 
-/** Of 127.0.0.1, in the year 2020. */
+/** A certificate of 127.0.0.1 that expired in 2021. */
 const EXPIRED = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBVTCB/aADAgECAgEBMAoGCCqGSM49BAMCMBQxEjAQBgNVBAMMCTEyNy4wLjAu

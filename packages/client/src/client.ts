@@ -121,8 +121,8 @@ export class AssentClient {
   /**
    * Every item of a list, page after page as they are asked for. Lists come oldest first unless
    * `sortOrder` is given, so that what is added meanwhile comes last. An item that the loop takes
-   * out of its own filter moves the rest: collect the list first, then act. Another that is still
-   * being written, within seconds, may be left out: `listEvents` leaves out none.
+   * out of its own filter moves the rest: collect the list first, then act. An item
+   * that is still being written, for seconds, may be left out; `listEvents` leaves out none.
    *
    * @throws AssentError as `call` does; `list_too_long` where pages do not reach all of it
    */

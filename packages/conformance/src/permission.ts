@@ -186,6 +186,4 @@ export function limitsAfter(before: Limits, given: unknown): Limits {
 }
 
 /** A refusal after which the bank is to send the same call again. */
-export const away = () =>
-  new Failure('unavailable', 'The network is away; come again', { retryAfterS: AWAY_S });
-const AWAY_S = 1;
+export const away = () => new Failure('unavailable', 'The network is away; come again', { retryAfterS: 1 });

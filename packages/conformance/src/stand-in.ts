@@ -65,7 +65,7 @@ const ENDPOINTS = new Map<string, Endpoint>([
           intentId,
           status: decision.startsWith('approve') ? 'approved' : 'declined',
           customerDecision: decision,
-          // Nothing was asked, so what is answered is the tighter.
+          // The webhook asks for no limits, so each limit of the answer is the tighter.
           spendingLimits: limitsAfter(asked as Limits, spendingLimits ?? {}),
           ...(decision === 'deny' && { pending: [] }),
         };

@@ -12,7 +12,7 @@ export interface Download extends CsvFile {
   sent?: (sha256: string) => Promise<void>;
 }
 
-/** A receiver may save what it has for half a minute. A slower one would keep a slot for hours. */
+/** A receiver may pause for half a minute in all; a slower one would hold a slot for hours. */
 const PACE: Pace = { graceMs: 30_000, leastBytesPerS: 32 * 1024 };
 
 /** Makes the rows of a file from records. */

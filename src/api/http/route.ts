@@ -208,7 +208,7 @@ export function serve(
     const outcome = await deps.limiter
       .take(caller, () => one.handle(call))
       .catch(async (error: unknown) => {
-        // A lost commit may yet take effect, and needs what was received. Otherwise a sweep has it.
+        // A lost commit may take effect later and needs these pages; if not, a sweep deletes them.
         if (failureOf(error)?.code !== 'outcome_unknown') await received?.release();
         throw error;
       });

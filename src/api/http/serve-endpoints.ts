@@ -9,7 +9,7 @@ export interface Endpoint {
   method: EndpointMethod;
   path: string;
   handlers: RequestHandler[];
-  /** A GET to which Express would answer HEAD, too, which nobody reads. */
+  /** HEAD is refused: Express would answer it by GET, and its events would count as read. */
   delivers?: true | undefined;
 }
 

@@ -219,7 +219,7 @@ class Connections {
     this.putLast(line, req.socket);
     // Before Node's own listener, which closes a connection that is not to be kept.
     res.prependOnceListener('finish', () => dropRest(req));
-    // It has ended, and what the system did not take at once is left.
+    // A response that has ended keeps in memory what the system did not take at once.
     res.once('prefinish', () => res.writableLength > 0 && this.boundUnread());
     // Other connections get their turn in between.
     const next = () => setImmediate(() => this.next(line, req.socket));
@@ -257,7 +257,7 @@ class Connections {
     return next;
   }
 
-  /** Closes what is unread for longest, and first of an owner with more than its share. */
+  /** Closes the responses that are unread longest, first of an owner above its share. */
   private boundUnread(): void {
     const unread = [...this.lines].flatMap(([socket, { serving }]) =>
       // Unknown callers get small responses, or pages that are in memory once.

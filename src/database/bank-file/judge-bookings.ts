@@ -141,7 +141,7 @@ async function freeAnswered(trx: Executor, billingRequestIds: string[]): Promise
     FROM expected_bookings x JOIN billing_requests b ON b.id = x.billing_request_id LEFT JOIN refunds r ON r.id = x.refund_id
     WHERE x.billing_request_id = ANY(${billingRequestIds}) AND x.identified_by = 'bankTransactionId'
       AND x.booked_id IS NOT NULL AND ${raw(isAnswered('x.booked_id'))}`;
-  await freeLines(trx, which, 'free');
+  await freeLines(trx, which, 'freed');
 }
 
 /**

@@ -74,7 +74,8 @@ const placeOfFile: Step = async (trx, { statementId, bankId }, after) => {
     SELECT row_number() OVER ()::int AS position, NULL::int AS line, (one->>'bookingDate')::date AS day,
       (one->>'amount')::bigint AS amount, one->>'currency' AS currency, one->>'direction' AS direction,
       one->>'bankTransactionId' AS id, one->>'reference' AS reference, NULL::text AS problem,
-      coalesce((one->>'isReversal')::boolean, false) AS is_reversal, NULL::text AS exception_id, ${statementId} AS first_reported_in, ${statementId} AS reported_in
+      coalesce((one->>'isReversal')::boolean, false) AS is_reversal, NULL::text AS exception_id,
+      ${statementId} AS first_reported_in, ${statementId} AS reported_in
     FROM bank_file_differences d, jsonb_array_elements(d.differences) AS one
     WHERE d.statement_id = ${statementId} AND d.position = ${page.position} AND one->>'difference' = 'unknown_here'
       AND one->>'billingRequestId' IS NULL`;

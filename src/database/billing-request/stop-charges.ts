@@ -26,7 +26,7 @@ export interface PendingCharge {
 const STOPPED_MAX = 200;
 /** Charges that the answer names: a bank denies them one by one. */
 const NAMED_MAX = 1_000;
-/** No window is longer, by its setting: older charges of the pair have ended. */
+/** Settings allow no window of more than 365 days: older charges of the pair have ended. */
 const LONGEST_WINDOW = `interval '366 days'`;
 
 /**

@@ -67,14 +67,14 @@ export async function closePeriod(
 }
 
 /**
- * Tells whether a reopened month has changed between two reads, before and after its close. A month
+ * Reopenings and postings of a reopened month, to see whether it changes around its close. A month
  * that was never reopened takes no entry once its days are final.
  */
 export async function correctionsOf(db: Executor, month: string): Promise<string | undefined> {
   const found = await customPlan(db).row<{ all: string }>`
-    SELECT concat(reopenings, ' reopenings, ', (
+    SELECT concat(reopenings, ' ', (
       SELECT sum(count) FROM ledger_balances
-      WHERE day >= ${month}::date AND day < ${month}::date + interval '1 month'), ' postings') AS all
+      WHERE day >= ${month}::date AND day < ${month}::date + interval '1 month')) AS all
     FROM ledger_periods WHERE month = ${month} AND reopenings > 0`;
   return found?.all;
 }

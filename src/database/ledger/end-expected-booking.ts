@@ -21,7 +21,7 @@ export const LACKED = `
 export async function freeLines(
   trx: Executor,
   which: Fragment,
-  as: 'ended' | 'raised' | 'free',
+  as: 'ended' | 'raised' | 'freed',
 ): Promise<void> {
   await trx.rows`
     WITH its AS MATERIALIZED (${which}),
@@ -31,8 +31,9 @@ export async function freeLines(
       SELECT bank_id, coalesce(booked_id, identifier), direction, booked_on, amount, currency, reference,
         billing_request_id, refund_id, true, ${as} = 'raised', first_matched_by, matched_by
       FROM its WHERE matched_by IS NOT NULL ON CONFLICT DO NOTHING)
-    UPDATE expected_bookings e SET ended_at = CASE ${as} WHEN 'ended' THEN clock_timestamp() ELSE e.ended_at END,
-      reported_in = CASE ${as} WHEN 'raised' THEN e.matched_by ELSE e.reported_in END, booked_on = NULL, booked_id = NULL, first_matched_by = NULL, matched_by = NULL
+    UPDATE expected_bookings e SET booked_on = NULL, booked_id = NULL, first_matched_by = NULL, matched_by = NULL,
+      ended_at = CASE ${as} WHEN 'ended' THEN clock_timestamp() ELSE e.ended_at END,
+      reported_in = CASE ${as} WHEN 'raised' THEN e.matched_by ELSE e.reported_in END
     FROM its i WHERE e.bank_id = i.bank_id AND e.identified_by = i.identified_by AND e.identifier = i.identifier
       AND e.direction = i.direction`;
 }

@@ -113,16 +113,17 @@ export function isNotConnected(error: unknown): boolean {
   return isNativeError(error) && ofConnecting.has(error);
 }
 
-export function isHandshake(error: unknown): boolean {
+export function isTlsFailure(error: unknown): boolean {
   return isNativeError(error) && HANDSHAKE.test(error.message);
 }
 
 export const ONLY_READS = 'only reads';
+export const NO_ANSWER = 'does not answer, or is not migrated';
 
 /** The reason why Postgres cannot be used. Its own words may name a login: probes get the code. */
 export function postgresFault(error: unknown): string {
   const code = isNativeError(error) && 'code' in error ? `, ${String(error.code)}` : '';
   if (refusedLogin(error) !== undefined) return `refuses us${code}`;
-  if (isHandshake(error)) return `cannot be reached over TLS${code}`;
-  return 'does not answer, or is not migrated';
+  if (isTlsFailure(error)) return `cannot be reached over TLS${code}`;
+  return NO_ANSWER;
 }

@@ -11,7 +11,7 @@ import { joined, raw, sql, type Fragment } from '../pool/statement';
  */
 export const LIST_REACH = 10_000;
 
-/** A page without a count ends early once its rows have as many bytes of what callers wrote. */
+/** A page of a feed or an export ends early at this many bytes of webhooks or metadata. */
 export const PAGE_BYTES = 1_000_000;
 
 export interface Page<Field extends string> {

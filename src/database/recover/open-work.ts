@@ -46,7 +46,7 @@ function billingIn(...statuses: string[]): string {
 
 /** A paused schedule rests with no billing in hand: `resume` starts its workflow. */
 const RESTS = `(r.status = 'paused' AND NOT ${billingIn('pending', 'retrying')})`;
-/** The place is among the schedules of the next due moment: a bank that is asked has none. */
+/** `delay_ms` spreads schedules due together: a bank that is asked already has no delay. */
 const DELAY = `CASE WHEN e.clock_offset = '0' AND e.clock_target IS NULL AND NOT ${billingIn('pending')}
   THEN coalesce(r.delay_ms, 0) ELSE 0 END * interval '1 millisecond'`;
 const SUM = 'r.amount::bigint, r.currency';

@@ -61,8 +61,8 @@ export async function answerRefund(
   await writeTransitions(trx, endOf(ended, 'bank'));
   const isPaid = ended.status === 'completed';
   if (!isPaid) await freePart(trx, 'bank', ended);
-  // A line that came before is its booking, so that nothing holds its exceptions open. What is
-  // rejected may raise a reversal that a file has.
+  // A line that came before is its booking, so that nothing holds its exceptions open. A
+  // rejected refund may raise a reversal that a file has.
   if (ended.isInFile || !isPaid) await judgeBookings(trx, [ended.billingRequestId]);
   if (isPaid) await endDuplicates(trx, ended);
   await endExplained(trx, 'bank', {

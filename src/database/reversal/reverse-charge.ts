@@ -110,7 +110,7 @@ function toBiller(
   return { entityId: reversed.billerId, item: { ...of, metadata } };
 }
 
-/** A line of the reversal so far has less than the bank is to take back from now on. */
+/** The line of a reversal that grows has too little, and is judged again. */
 async function freeReversal(trx: Executor, exceptionId: string): Promise<void> {
   const which = sql`
     SELECT e.*, b.reference FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id

@@ -12,7 +12,7 @@ import type { ScheduleRow } from './lock-schedules';
  * change: the spans then show which due dates were missed on purpose.
  */
 
-/** The schedule `s` has not ended. An index finds a status that it may have, not those it lacks. */
+/** The schedule `s` has not ended: an index can serve this list, but no NOT IN. */
 export const IS_LIVE = `s.status IN (${LIVE_STATUSES.map((status) => `'${status}'`).join(', ')})`;
 
 /** The entity `e` passes the checks of `permitted` that concern it alone. */

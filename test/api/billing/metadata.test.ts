@@ -1,6 +1,6 @@
-import type { Executor } from '../../../src/database/pool/connection';
 import { listTransactions } from '../../../src/database/ledger/list-transactions';
 import { recurringRules } from '../../../src/settings/config';
+import { explaining } from '../../support/explaining';
 import { runSchedule } from '../../support/schedule';
 import {
   approve,
@@ -258,16 +258,8 @@ describe('the history by a pair of metadata', () => {
       FROM agreements a, generate_series(1, 5000) AS n WHERE a.id = ${parties.agreementId}`;
     await db.rows`ANALYZE billing_requests`;
     const plans: string[] = [];
-    const explaining: Executor = {
-      ...db,
-      async query(text, values, plan) {
-        const explained = await db.query(`EXPLAIN ${text}`, values);
-        plans.push(JSON.stringify(explained.rows));
-        return db.query(text, values, plan);
-      },
-    };
     const { items } = await listTransactions(
-      explaining,
+      explaining(db, plans),
       { entityId: parties.merchantId, role: 'merchant' },
       { metadata: { name: 'orderId', value: '6735' } },
       { page: 1, limit: 20, sortBy: 'createdAt', sortOrder: 'desc' },

@@ -60,7 +60,7 @@ describe('what a role may do', () => {
     'post /v1/webhooks/endpoint/rotate-secret/finish': 'admin',
     'post /v1/webhooks/endpoint/test': 'admin',
   };
-  /** What a party has read there counts as delivered to its systems. */
+  /** Events that a party has read there count as delivered to its systems. */
   const FEED = '/v1/events';
 
   it.each(['bank', 'merchant', 'provider'] as const)(

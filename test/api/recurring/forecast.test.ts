@@ -1,8 +1,8 @@
 import { changeTrust } from '../../../src/database/entity-control/control-entity';
 import { forecast, successRate } from '../../../src/database/recurring/forecast-billings';
-import type { Executor } from '../../../src/database/pool/connection';
 import { Failure } from '../../../src/domain/failures';
 import { recurringRules } from '../../../src/settings/config';
+import { explaining } from '../../support/explaining';
 import { serveApi } from '../../support/api';
 import { asSchemaLogin, unrecorded } from '../../support/database';
 import { OPERATOR } from '../../support/operator';
@@ -216,15 +216,7 @@ describe('how much of it may be expected to be paid', () => {
 it('finds the billings of its rate among so many charges, however few of them are of schedules', async () => {
   const { db } = served;
   const plans: string[] = [];
-  const explaining: Executor = {
-    ...db,
-    async query(text, values, plan) {
-      const explained = await db.query(`EXPLAIN ${text}`, values);
-      plans.push(explained.rows.map((row) => Object.values(row as object).join()).join('\n'));
-      return db.query(text, values, plan);
-    },
-  };
-  await successRate(explaining, { merchantId: parties.merchantId });
+  await successRate(explaining(db, plans), { merchantId: parties.merchantId });
   // Below the limit nothing that it reads is passed over.
   expect(plans).toEqual([expect.stringMatching(/Filter: \(looked\.schedule_id IS NOT NULL\)\n *-> +Limit /)]);
 });

@@ -1,10 +1,10 @@
 import { answerBillingRequest } from '../../../src/database/billing-request/settle-billing-request';
 import { dayBegin } from '../../../src/database/clock/day-begin';
 import { postEntries } from '../../../src/database/ledger/post-entries';
-import type { Executor } from '../../../src/database/pool/connection';
 import { readFinality, readLines, readTotals } from '../../../src/database/ledger/read-statement';
 import { onDay } from '../../../src/domain/books/statement';
 import { calendarDay, startOfDay } from '../../../src/domain/calendar';
+import { explaining } from '../../support/explaining';
 import { openBookingCase } from '../../support/bank-file';
 import { asSchemaLogin, databaseOfFile } from '../../support/database';
 import { anyCharge } from '../../support/ledger';
@@ -199,15 +199,8 @@ describe('a settlement day', () => {
 
 it('sums a party up in one step, without a sum of each of its accounts and days before', async () => {
   const plans: string[] = [];
-  const explaining: Executor = {
-    ...db,
-    async query(text, values, plan) {
-      plans.push(JSON.stringify((await db.query(`EXPLAIN ${text}`, values)).rows));
-      return db.query(text, values, plan);
-    },
-  };
   const party = { entityId: standing.providerId, role: 'provider' } as const;
-  await readTotals(explaining, { party, days: onDay(await today()), currency: 'NGN' });
+  await readTotals(explaining(db, plans), { party, days: onDay(await today()), currency: 'NGN' });
   const sums = plans.filter((plan) => plan.includes('ledger_folded_balances'));
   expect(sums.map((plan) => plan.match(/Aggregate/g)?.length)).toEqual([1]);
 });

@@ -199,7 +199,7 @@ function OneAct({ of: one, among, done }: { of: PersonAct; among: PersonAct[]; d
   );
 }
 
-/** An approval that is refused ends the act as well: no second try of it is offered. */
+/** A refused approval often ends the act: the list is loaded again, and no second try offered. */
 async function decide(path: string): Promise<ComponentChildren> {
   try {
     return await send(path);
