@@ -145,7 +145,9 @@ function bankFileBody(): LongBody<ArrivedBankFile, CoveredDays> {
       body: arrived,
       indexes: deps.db.keyring.blindIndexes('idempotency.body', said),
       // Accepted pages stay. The sweep takes away pages that cannot be discarded now.
-      release: () => discardPages(deps.db, arrived.statementId).catch(() => undefined),
+      async release(mayBeAccepted) {
+        if (!mayBeAccepted) await discardPages(deps.db, arrived.statementId).catch(() => undefined);
+      },
     };
   }
 

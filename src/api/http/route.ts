@@ -93,8 +93,10 @@ export interface Received<Body> {
   /**
    * Called once the call is over: gives back the body's slot, and deletes what the database has of
    * it and no call accepted.
+   *
+   * @param mayBeAccepted the commit was lost, and may take effect later
    */
-  release: () => Promise<void>;
+  release: (mayBeAccepted: boolean) => Promise<void>;
 }
 
 export type Method = 'get' | 'post' | 'put' | 'patch';
@@ -205,14 +207,14 @@ export function serve(
           afterRefusal,
         ) as Promise<Accepted>,
     };
+    let mayBeAccepted = false;
     const outcome = await deps.limiter
       .take(caller, () => one.handle(call))
-      .catch(async (error: unknown) => {
-        // A lost commit may take effect later and needs these pages; if not, a sweep deletes them.
-        if (failureOf(error)?.code !== 'outcome_unknown') await received?.release();
+      .catch((error: unknown) => {
+        mayBeAccepted = failureOf(error)?.code === 'outcome_unknown';
         throw error;
-      });
-    await received?.release();
+      })
+      .finally(() => received?.release(mayBeAccepted));
     if ('pages' in outcome) {
       const file = { ...outcome, pages: inSlots(outcome.pages, caller, deps.limiter) };
       // A slow reader of the file would keep others' bodies out.

@@ -110,14 +110,20 @@ function toBiller(
   return { entityId: reversed.billerId, item: { ...of, metadata } };
 }
 
-/** The line of a reversal that grows has too little, and is judged again. */
+/**
+ * The line of a reversal that grows has too little, and is judged again. A reversal that no file has
+ * is told again, unless an exception tells of it still.
+ */
 async function freeReversal(trx: Executor, exceptionId: string): Promise<void> {
   const which = sql`
     SELECT e.*, b.reference FROM reconciliation_exceptions x JOIN billing_requests b ON b.id = x.billing_request_id
       JOIN expected_bookings e ON e.bank_id = x.bank_id AND e.identified_by = 'bankTransactionId'
         AND e.identifier = x.reversal_bank_transaction_id AND e.direction = 'credit' AND e.billing_request_id = b.id
+    WHERE x.id = ${exceptionId} AND (e.matched_by IS NOT NULL OR NOT EXISTS (
+      SELECT FROM reconciliation_exceptions o
+      WHERE o.billing_request_id = b.id AND o.refund_id IS NULL AND o.state <> 'resolved'))
     -- A file that matches it at the same time waits.
-    WHERE x.id = ${exceptionId} FOR UPDATE OF e`;
+    FOR UPDATE OF e`;
   await freeLines(trx, which, 'raised');
 }
 

@@ -6,6 +6,7 @@ import { startCommitCutter, type CommitCutter } from '../../support/commit-cutte
 import { asSchemaLogin, createTestDatabase, type TestDatabase } from '../../support/database';
 import { eventually } from '../../support/engine';
 import { openTransaction } from '../../support/open-transaction';
+import { person } from '../../support/person';
 import { bill, type Caller } from '../../support/shared-api';
 import {
   answerCharges,
@@ -214,4 +215,17 @@ test('a bank’s file whose commit goes on without its connection has all of its
   const { id = '' } = (await accepted()) ?? {};
   await workOnFile(db, id);
   expect(await readBankFile(db, id)).toMatchObject({ status: 'completed', summary: { lines: 1 } });
+});
+
+test('batches of customers whose commit is lost keep no place from the next', async () => {
+  const batch = (): Wanted => ({
+    as: 'bank',
+    path: '/v1/bank/customers',
+    body: { customers: Array.from({ length: 501 }, () => person()) },
+  });
+  for (let lost = 0; lost < 2; lost++) {
+    cutter.cutNext('answer');
+    expect((await call(batch())).status).toBe(503);
+  }
+  expect((await call(batch())).status).toBe(202);
 });

@@ -1,3 +1,4 @@
+import { readBankFile } from '../../../src/database/bank-file/receive-bank-file';
 import { roomFor } from '../../../src/database/bank-file/open-differences';
 import { withdrawBankFile } from '../../../src/database/bank-file/withdraw-bank-file';
 import { closeExpiredRequests } from '../../../src/database/billing-request/close-expired-requests';
@@ -304,6 +305,25 @@ test('a transfer is missing that a file took back and never had, whatever its ba
 
 const through = (...lines: SentLine[]) =>
   sendFile(db, bank.bankId, [own(), ...lines], { from: TODAY, through: LATER });
+
+test('a reversal that is missing, and then raised by a rejected refund, is missed once', async () => {
+  const refundId = await refund(db, bank, charged.reference, 0.4);
+  await answerBill(db, bank, charged.id, null);
+  expect(await says('reversed', 'V')).toBe('reversed');
+  await through();
+  expect(await exceptions()).toEqual(['conflicting_answer resolved reversed', 'missing_at_bank open']);
+  await db.transaction((trx) =>
+    answerRefund(trx, bank.bankId, refundId, {
+      action: 'rejected',
+      bankTransactionId: null,
+      reason: 'account_closed',
+    }),
+  );
+  const { summary } = await readBankFile(db, await through());
+  expect(summary).toMatchObject({ missingAtBank: 0 });
+  await through(line('V', 'credit'));
+  expect((await exceptions())[1]).toBe('missing_at_bank resolved no_difference');
+});
 
 describe('a booking that its bank confirms is told again as long as no file has it', () => {
   let refundId: string;
