@@ -48,10 +48,14 @@ const FORMULA = /(^|[;\t\r\n])((?:"|[^\S\t\r\n])*)([=+\-@＝＋－＠])/g;
 /** The text with an apostrophe before each formula. */
 const harmless = (text: string): string => text.replace(FORMULA, "$1$2'$3");
 
+/**
+ * The records of pages. A stream that is cut throws into its iterator; `yield*` would pass that on to
+ * an array's, which has no `throw`.
+ */
 export async function* recordsOf(
   pages: AsyncGenerator<object[], void, void>,
   first?: IteratorResult<object[], void>,
 ): AsyncGenerator<object, void, void> {
-  if (first && !first.done) yield* first.value;
-  for await (const page of pages) yield* page;
+  if (first && !first.done) for (const record of first.value) yield record;
+  for await (const page of pages) for (const record of page) yield record;
 }

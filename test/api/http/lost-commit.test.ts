@@ -217,12 +217,13 @@ test('a bank’s file whose commit goes on without its connection has all of its
   expect(await readBankFile(db, id)).toMatchObject({ status: 'completed', summary: { lines: 1 } });
 });
 
+const batch = (): Wanted => ({
+  as: 'bank',
+  path: '/v1/bank/customers',
+  body: { customers: Array.from({ length: 501 }, () => person()) },
+});
+
 test('batches of customers whose commit is lost keep no place from the next', async () => {
-  const batch = (): Wanted => ({
-    as: 'bank',
-    path: '/v1/bank/customers',
-    body: { customers: Array.from({ length: 501 }, () => person()) },
-  });
   for (let lost = 0; lost < 2; lost++) {
     cutter.cutNext('answer');
     expect((await call(batch())).status).toBe(503);
