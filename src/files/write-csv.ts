@@ -49,8 +49,8 @@ const FORMULA = /(^|[;\t\r\n])((?:"|[^\S\t\r\n])*)([=+\-@＝＋－＠])/g;
 const harmless = (text: string): string => text.replace(FORMULA, "$1$2'$3");
 
 /**
- * The records of pages. A stream that is cut throws into its iterator; `yield*` would pass that on to
- * an array's, which has no `throw`.
+ * The records of pages. A stream that is cut throws into its iterator; `yield*` would pass that on
+ * to an array's, which has no `throw`.
  */
 export async function* recordsOf(
   pages: AsyncGenerator<object[], void, void>,

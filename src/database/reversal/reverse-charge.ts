@@ -111,8 +111,8 @@ function toBiller(
 }
 
 /**
- * The line of a reversal that grows has too little, and is judged again. A reversal that no file has
- * is told again, unless an exception tells of it still.
+ * The line of a reversal that grows has too little, and is judged again. A reversal that no file
+ * has is told again, unless an exception tells of it still.
  */
 async function freeReversal(trx: Executor, exceptionId: string): Promise<void> {
   const which = sql`
